@@ -67,7 +67,7 @@ Literal to_literal(nb::handle object) {
     return {predicate, negated, args};
 }
 
-// ("literal", literal) | ("and", parts) | ("or", parts) | ("forall" or "exists", variables, type sets, body)
+// ("literal", literal) | ("all" or "any", variables, type sets, parts)
 Formula to_formula(nb::handle object) {
     nb::tuple tuple = nb::cast<nb::tuple>(object);
     auto kind = nb::cast<std::string>(tuple[0]);
@@ -75,14 +75,11 @@ Formula to_formula(nb::handle object) {
     if (kind == "literal") {
         formula.kind = Formula::Kind::Literal;
         formula.literal = to_literal(tuple[1]);
-    } else if (kind == "and" || kind == "or") {
-        formula.kind = kind == "and" ? Formula::Kind::And : Formula::Kind::Or;
-        formula.parts = all(tuple[1], to_formula);
     } else {
-        formula.kind = kind == "forall" ? Formula::Kind::Forall : Formula::Kind::Exists;
+        formula.kind = kind == "all" ? Formula::Kind::All : Formula::Kind::Any;
         formula.variables = nb::cast<Ints>(tuple[1]);
         formula.variable_types = nb::cast<Ints>(tuple[2]);
-        formula.parts.push_back(to_formula(tuple[3]));
+        formula.parts = all(tuple[3], to_formula);
     }
     return formula;
 }

@@ -22,16 +22,11 @@ constexpr size_t kMaxDisjuncts = 4096;
 inline const Dnf kTrue{{}};
 inline const Dnf kFalse{};
 
-inline bool is_true(const Dnf& dnf) {
-    return dnf.size() == 1 && dnf[0].empty();
-}
-
 // Sorts, removes duplicates; false if the conjunction contradicts itself.
 inline bool tidy(Conjunction& literals) {
     sort_unique(literals);
-    for (size_t i = 1; i < literals.size(); ++i)
-        if ((literals[i] ^ 1) == literals[i - 1] && literals[i] / 2 == literals[i - 1] / 2) return false;
-    return true;
+    const auto contradict = [](int a, int b) { return a == (b ^ 1); };
+    return std::ranges::adjacent_find(literals, contradict) == literals.end();
 }
 
 [[noreturn]] inline void refuse_size() {
@@ -41,10 +36,6 @@ inline bool tidy(Conjunction& literals) {
 
 // left := left and right. Appended literals are tidied later, so that long conjunctions take linear time.
 inline void conjoin(Dnf& left, const Dnf& right) {
-    if (right.empty()) {
-        left.clear();
-        return;
-    }
     if (right.size() == 1) {
         for (auto& disjunct : left) disjunct.insert(disjunct.end(), right[0].begin(), right[0].end());
         return;
@@ -69,11 +60,8 @@ inline void tidy(Dnf& dnf) {
 
 // left := left or right, tidied only when it has grown.
 inline void disjoin(Dnf& left, const Dnf& right) {
-    if (is_true(left)) return;
-    if (is_true(right)) {
-        left = kTrue;
-        return;
-    }
+    if (left == kTrue) return;
+    if (right == kTrue) left.clear();
     left.insert(left.end(), right.begin(), right.end());
     if (left.size() > 2 * kMaxDisjuncts) tidy(left);
 }

@@ -52,11 +52,8 @@ std::vector<std::vector<int>> cover(const std::vector<std::vector<int>>& groups,
 // Tests whether two of some facts are in one mutex group, so that they exclude each other.
 class MutexTest {
   public:
-    MutexTest(const std::vector<std::vector<int>>& groups, int num_facts) : seen_(groups.size(), 0) {
-        Rows<int> members;
-        for (const auto& group : groups) members.add_row(group);
-        groups_of_ = transpose(members, num_facts);
-    }
+    MutexTest(const std::vector<std::vector<int>>& groups, int num_facts)
+        : groups_of_(transpose(groups, num_facts)), seen_(groups.size(), 0) {}
     bool exclusive(std::initializer_list<std::span<const int>> conditions) {
         ++round_;
         for (auto facts : conditions)

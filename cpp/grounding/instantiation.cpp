@@ -81,15 +81,14 @@ class Instantiator {
             int decided = decide(formula.literal);
             return decided == kNever ? kFalse : decided == kAlways ? kTrue : Dnf{{decided}};
         }
-        const bool is_conjunction =
-            formula.kind == Formula::Kind::And || formula.kind == Formula::Kind::Forall;
+        const bool is_conjunction = formula.kind == Formula::Kind::All;
         Dnf result = is_conjunction ? kTrue : kFalse;
         const auto variable_at = [&](size_t depth) { return formula.variables[depth]; };
         enumerate(formula.variable_types, variable_at, nullptr, [&] {
             for (const Formula& part : formula.parts) {
                 meter_.spend(kLookup * (1 + result.size()));
                 is_conjunction ? conjoin(result, expand(part)) : disjoin(result, expand(part));
-                if (is_conjunction ? result.empty() : is_true(result)) return false;
+                if (is_conjunction ? result.empty() : result == kTrue) return false;
             }
             return true;
         });

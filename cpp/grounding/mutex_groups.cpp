@@ -47,11 +47,13 @@ class GroupFinder {
         adders_of_.resize(2 * num_predicates);
         std::vector<char> is_deleted(task.num_facts, 0);
         for (int op = 0; op < task.num_operators(); ++op) {
-            for (const StripsEffect& effect : task.effects[op])
-                if (effect.adds)
-                    note_adder(predicate_[effect.fact], op);
-                else if (!effect.is_conditional())
-                    is_deleted[effect.fact] = 1;
+            for (const StripsEffect& effect : task.effects[op]) {
+                auto& adders = adders_of_[predicate_[effect.fact]];
+                if (!effect.adds)
+                    is_deleted[effect.fact] |= !effect.is_conditional();
+                else if (adders.empty() || adders.back() != op)
+                    adders.push_back(op);
+            }
             for (int fact : task.pre[op])
                 if (is_deleted[fact]) given_up_.push(fact);
             given_up_.close_row();
@@ -82,11 +84,6 @@ class GroupFinder {
   private:
     std::span<const int> args(int fact) const {
         return facts_.args(task_.complement_of[fact] < 0 ? fact : task_.complement_of[fact]);
-    }
-
-    void note_adder(int predicate, int op) {
-        if (adders_of_[predicate].empty() || adders_of_[predicate].back() != op)
-            adders_of_[predicate].push_back(op);
     }
 
     void enqueue(Candidate candidate) {

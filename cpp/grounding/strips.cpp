@@ -90,71 +90,49 @@ void compile_away_negation(StripsTask& task) {
     task.num_facts = num_facts;
 }
 
-namespace {
-
 // Marks what matters, backwards from the goal. A fact matters if some relevant operator needs it. An operator
 // is relevant if it adds a fact that matters, or deletes one whose absence matters: the conditions of a
 // conditional delete, which does harm only while they hold.
-class RelevanceMarker {
-  public:
-    explicit RelevanceMarker(const StripsTask& task) : task_(task), effects_on_(task.num_facts) {
-        Rows<int> changes;
-        for (int op = 0; op < task.num_operators(); ++op) {
-            for (const StripsEffect& effect : task.effects[op]) {
-                changes.push(effect.adds ? positive(effect.fact) : negative(effect.fact));
-                if (effect.is_conditional()) effects_on_[effect.fact].push_back({op, &effect});
-            }
-            changes.close_row();
+Relevance find_relevant(const StripsTask& task) {
+    Rows<int> changes;  // per operator: literals that it may make true
+    // Per fact: conditional effects and their operators.
+    std::vector<std::vector<std::pair<int, const StripsEffect*>>> effects_on(task.num_facts);
+    for (int op = 0; op < task.num_operators(); ++op) {
+        for (const StripsEffect& effect : task.effects[op]) {
+            changes.push(effect.adds ? positive(effect.fact) : negative(effect.fact));
+            if (effect.is_conditional()) effects_on[effect.fact].push_back({op, &effect});
         }
-        changers_ = transpose(changes, 2 * task.num_facts);
-        matters_.assign(2 * task.num_facts, 0);
-        uses_.assign(task.num_operators(), 0);
+        changes.close_row();
     }
-
-    Relevance run() {
-        for (int fact : task_.goal) need(positive(fact));
-        while (!queue_.empty()) {
-            const int literal = queue_.back();
-            queue_.pop_back();
-            for (int op : changers_[literal]) use_operator(op);
-            if (literal != positive(literal / 2)) continue;
-            for (auto [op, effect] : effects_on_[literal / 2])
-                if (uses_[op]) use_effect(*effect);
-        }
-        Relevance relevant{{}, std::move(uses_)};
-        for (int fact = 0; fact < task_.num_facts; ++fact) relevant.fact.push_back(matters_[positive(fact)]);
-        return relevant;
-    }
-
-  private:
-    void need(int literal) {
-        if (!std::exchange(matters_[literal], 1)) queue_.push_back(literal);
-    }
-    void use_operator(int op) {
-        if (std::exchange(uses_[op], 1)) return;
-        for (int fact : task_.pre[op]) need(positive(fact));
-        for (const StripsEffect& effect : task_.effects[op])
-            if (matters_[positive(effect.fact)]) use_effect(effect);
-    }
-    void use_effect(const StripsEffect& effect) {
-        for (int fact : task_.conditions[effect.condition]) {
+    const Rows<int> changers = transpose(changes, 2 * task.num_facts);
+    std::vector<char> matters(2 * task.num_facts, 0), uses(task.num_operators(), 0);  // literals, operators
+    std::vector<int> queue;                                                           // of literals
+    const auto need = [&](int literal) {
+        if (!std::exchange(matters[literal], 1)) queue.push_back(literal);
+    };
+    const auto use_effect = [&](const StripsEffect& effect) {
+        for (int fact : task.conditions[effect.condition]) {
             need(positive(fact));
             if (!effect.adds) need(negative(fact));
         }
+    };
+    for (int fact : task.goal) need(positive(fact));
+    while (!queue.empty()) {
+        const int literal = queue.back();
+        queue.pop_back();
+        for (int op : changers[literal]) {
+            if (std::exchange(uses[op], 1)) continue;
+            for (int fact : task.pre[op]) need(positive(fact));
+            for (const StripsEffect& effect : task.effects[op])
+                if (matters[positive(effect.fact)]) use_effect(effect);
+        }
+        if (literal != positive(literal / 2)) continue;
+        for (auto [op, effect] : effects_on[literal / 2])
+            if (uses[op]) use_effect(*effect);
     }
-
-    const StripsTask& task_;
-    Rows<int> changers_;  // per literal: operators that may make it true
-    // Per fact: conditional effects and their operators.
-    std::vector<std::vector<std::pair<int, const StripsEffect*>>> effects_on_;
-    std::vector<char> matters_, uses_;  // per literal, per operator
-    std::vector<int> queue_;            // of literals
-};
-
-}  // namespace
-
-Relevance find_relevant(const StripsTask& task) {
-    return RelevanceMarker(task).run();
+    Relevance relevant{{}, std::move(uses)};
+    for (int fact = 0; fact < task.num_facts; ++fact) relevant.fact.push_back(matters[positive(fact)]);
+    return relevant;
 }
 
 }  // namespace hstar

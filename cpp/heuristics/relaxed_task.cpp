@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <ranges>
 
 #include "heuristics/relaxed_exploration.hpp"
 #include "runtime/hash.hpp"
@@ -99,12 +100,8 @@ RelaxedTask::RelaxedTask(const Task& task, CostType cost_type, const Limits& lim
         has_zero_cost |= draft.cost[op] == 0;
     }
     consumers = transpose(pre, num_facts);
-    Rows<int> edge_facts;
-    for (int fact : eff.data) {
-        edge_facts.push(fact);
-        edge_facts.close_row();
-    }
-    achievers = transpose(edge_facts, num_facts);
+    const auto alone = [](const int& fact) { return std::span(&fact, 1); };
+    achievers = transpose(std::views::transform(eff.data, alone), num_facts);
     for (auto a : task.goal) goals.push_back(number[task.fact(a)]);
 }
 

@@ -30,6 +30,7 @@ class Numbering {
         return {number, true};
     }
     int size() const { return static_cast<int>(hashes_.size()); }
+    uint64_t hash(int number) const { return hashes_[number]; }
 
   private:
     template <class Same>

@@ -27,14 +27,17 @@ struct Rows {
 };
 
 // Inverts "row -> items" into "item -> rows", both ascending.
-inline Rows<int> transpose(const Rows<int>& rows, int num_items) {
+template <class Table>
+Rows<int> transpose(const Table& rows, int num_items) {
+    const int num_rows = static_cast<int>(rows.size());
     Rows<int> inverse;
     inverse.offset.assign(num_items + 1, 0);
-    for (int item : rows.data) ++inverse.offset[item + 1];
+    for (int row = 0; row < num_rows; ++row)
+        for (int item : rows[row]) ++inverse.offset[item + 1];
     for (int i = 0; i < num_items; ++i) inverse.offset[i + 1] += inverse.offset[i];
-    inverse.data.resize(rows.data.size());
+    inverse.data.resize(inverse.offset.back());
     std::vector<uint32_t> next(inverse.offset.begin(), inverse.offset.end() - 1);
-    for (int row = 0; row < rows.size(); ++row)
+    for (int row = 0; row < num_rows; ++row)
         for (int item : rows[row]) inverse.data[next[item]++] = row;
     return inverse;
 }

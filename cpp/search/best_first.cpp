@@ -49,11 +49,8 @@ class BestFirst {
           open_(space.options.queues.size()),
           found_(space.options.queues.size()),
           edges_(space),
-          look_ahead_(space),
           best_h_(space.num_values, kDeadEnd) {
         for (bool wanted : space.wants_preferred) wants_preferred_ |= wanted;
-        for (const Queue& queue : options_.queues) looks_for_progress_ |= queue.only_preferred();
-        looks_for_progress_ |= options_.width > 0;
     }
 
     void run() {
@@ -90,7 +87,7 @@ class BestFirst {
                 open_known();
                 if (options_.lookahead)
                     for (StateId id : batch_)
-                        if (look_ahead_.run(id)) return;
+                        if (look_ahead(space_, id)) return;
             }
         }
         space_.result.status =
@@ -252,12 +249,12 @@ class BestFirst {
                 space_.finish(id);
                 return true;
             }
-            if (looks_for_progress_) reward_progress(i);
+            reward_progress(i);
             if constexpr (kLazy) {
                 incomplete_ |= !edges_.enter(open_, id, i);
                 if (options_.follow) follow_plan(id, i);
             } else
-                open(id, wants_preferred_ && id_has_parent(id) ? pending_preferred_[i] : 0,
+                open(id, wants_preferred_ && space_.nodes[id].parent != kNoState ? pending_preferred_[i] : 0,
                      [&](int e) { return space_.last_value(i, e); });
         }
         pending_.clear();
@@ -309,8 +306,6 @@ class BestFirst {
         }
         known_.clear();
     }
-
-    bool id_has_parent(StateId id) const { return space_.nodes[id].parent != kNoState; }
 
     void reward_progress(size_t i) {
         bool progress = false;
@@ -369,7 +364,6 @@ class BestFirst {
     int layers_without_progress_ = 0;
     std::vector<Entry> batch_;
     LazyEdges edges_;
-    LookAhead look_ahead_;
     std::vector<StateId> pending_;               // generated, to be evaluated and opened
     std::vector<StateId> ahead_;                 // where relaxed plans lead; pending next
     std::vector<float> to_beat_, next_to_beat_;  // per state of pending_ and ahead_: the value where it began
@@ -383,8 +377,7 @@ class BestFirst {
     std::vector<float> best_h_;  // per evaluator
     static constexpr size_t kFirstPart = 4, kLargestPart = 64;  // successors that are evaluated at once
     std::unordered_map<StateId, size_t> tried_;  // partial: how many operators, of states that are not done
-    bool looks_for_progress_ = false;
-    bool wants_preferred_ = false;  // and an evaluator has preferred operators
+    bool wants_preferred_ = false;               // and an evaluator has preferred operators
     bool incomplete_ = false;
 };
 

@@ -1,38 +1,29 @@
 #include "search/exhaustive.hpp"
 
-#include <cstring>
 #include <functional>
-#include <limits>
 #include <queue>
 
-#include "runtime/rows.hpp"
-#include "task/registry.hpp"
+#include "search/search_space.hpp"
 
 namespace hstar {
 
 std::optional<StateGraph> explore_exhaustively(const StateSpace& space, size_t max_states,
                                                const Limits& limits) {
-    const Packing& packing = space.packing();
-    const size_t stride = static_cast<size_t>(packing.buffer_bytes());
-    LimitClock clock(limits);
-    StateRegistry registry(packing);
-    std::vector<unsigned char> parent(stride), rows(stride);
-    std::vector<int> ops, parents, edge_ops;  // of edges
-    Rows<int> children;                       // per edge: one
-    packing.pack(space.initial_state.data(), rows.data());
-    registry.insert(rows.data(), registry.hash(rows.data()));
+    SearchOptions options;
+    options.limits = limits;
+    SearchSpace found(space, {}, options);
+    const StateRegistry& registry = found.registry;
+    std::vector<int> parents, edge_ops;  // of edges
+    Rows<int> children;                  // per edge: one
+    found.insert_initial();
     for (StateId id = 0; id < registry.size(); ++id) {
-        clock.check();
-        std::memcpy(parent.data(), registry.row(id), packing.num_bytes());
-        space.applicable(parent.data(), ops);
-        rows.resize((ops.size() + 1) * stride);
-        space.apply(ops, parent.data(), rows.data(), stride);
-        for (size_t i = 0; i < ops.size(); ++i) {
-            const unsigned char* row = rows.data() + i * stride;
-            children.push(static_cast<int>(registry.insert(row, registry.hash(row)).first));
+        found.exhausted();  // throws Stopped
+        found.generate(id);
+        for (const auto& successor : found.successors) {
+            children.push(static_cast<int>(successor.id));
             children.close_row();
             parents.push_back(static_cast<int>(id));
-            edge_ops.push_back(ops[i]);
+            edge_ops.push_back(successor.op);
         }
         if (registry.size() > max_states) return std::nullopt;
     }
@@ -48,7 +39,7 @@ std::optional<StateGraph> explore_exhaustively(const StateSpace& space, size_t m
     for (int id = 0; id < count; ++id)
         if (space.is_goal(registry.row(id))) open.emplace(h[id] = 0, id);
     while (!open.empty()) {
-        clock.check();
+        found.exhausted();
         auto [distance, child] = open.top();
         open.pop();
         if (distance > h[child]) continue;
@@ -64,7 +55,7 @@ std::optional<StateGraph> explore_exhaustively(const StateSpace& space, size_t m
     StateGraph graph;
     graph.states.resize(count * variables);
     for (int id = 0; id < count; ++id) {
-        packing.unpack(registry.row(id), graph.states.data() + id * variables);
+        found.packing.unpack(registry.row(id), graph.states.data() + id * variables);
         graph.h.push_back(h[id] == kUnreached ? std::numeric_limits<float>::infinity()
                                               : static_cast<float>(h[id]));
     }

@@ -50,7 +50,6 @@ class SearchSpace {
             if (queue.only_preferred() && this->evaluators[queue.preferred_by]->has_preferred_operators())
                 wants_preferred[queue.preferred_by] = true;
         for (size_t e = 0; e < num_values; ++e) has_edge_values |= this->evaluators[e]->is_of_edges();
-        if (options.seed) order_operators();
         if (options.ranked)
             for (Evaluator* evaluator : this->evaluators)
                 if (!ranker_ && evaluator->ranks_operators()) ranker_ = evaluator;
@@ -315,7 +314,7 @@ class SearchSpace {
             else
                 evaluator.evaluate_expansions(expanded(batch, ids.data() + first), h, rows);
         }
-        if (!rows || place_of_.empty()) return;
+        if (!rows || !options.seed) return;
         for (size_t i = 0; i < ids.size(); ++i)
             reorder({rows->data.data() + rows->offset[i], rows->data.data() + rows->offset[i + 1]});
     }
@@ -337,10 +336,10 @@ class SearchSpace {
         return {batch, expansions_, child_ops_, packing};
     }
 
-    // Sorts operators into the random order, if there is one.
+    // Sorts operators into the random order of the seed, the same on every machine, if there is one.
     void reorder(std::span<int> ops) const {
-        if (!place_of_.empty())
-            std::sort(ops.begin(), ops.end(), [&](int a, int b) { return place_of_[a] < place_of_[b]; });
+        const auto place = [&](int op) { return std::pair(hash_ints(&op, 1, options.seed), op); };
+        if (options.seed) std::ranges::sort(ops, {}, place);
     }
 
     // Sorts ops_, the operators of the state last loaded, by their ranks.
@@ -355,17 +354,6 @@ class SearchSpace {
         for (size_t i = 0; i < ops_.size(); ++i) ops_[i] = ranked_[i].second;
     }
 
-    // A random order of all operators, the same on every machine.
-    void order_operators() {
-        std::vector<std::pair<uint64_t, int>> shuffled(space.num_operators());
-        for (int op = 0; op < space.num_operators(); ++op)
-            shuffled[op] = {hash_ints(&op, 1, options.seed), op};
-        std::sort(shuffled.begin(), shuffled.end());
-        place_of_.resize(shuffled.size());
-        for (size_t place = 0; place < shuffled.size(); ++place)
-            place_of_[shuffled[place].second] = static_cast<int>(place);
-    }
-
     Evaluator* planner_ = nullptr;  // has the relaxed plans that are followed
     Evaluator* ranker_ = nullptr;   // ranks the operators of a state
     std::vector<float> ranks_;
@@ -376,7 +364,6 @@ class SearchSpace {
     ChunkedArray<float> h_;  // per state and evaluator, once evaluated
     std::vector<unsigned char> buffer_, parent_buffer_;
     std::vector<int> ops_, values_, child_ops_;
-    std::vector<int> place_of_;  // per operator: its place in a random order; empty: operators ascend
     std::vector<Expansion> expansions_;
     std::vector<uint64_t> hashes_;
     std::vector<std::vector<float>> batch_h_;  // per evaluator

@@ -26,11 +26,11 @@ struct Literal {
 };
 
 struct Formula {
-    enum class Kind { Literal, And, Or, Forall, Exists };
-    Kind kind = Kind::And;
+    enum class Kind { Literal, All, Any };
+    Kind kind = Kind::All;
     Literal literal;
-    std::vector<Formula> parts;       // And, Or: any number; quantifiers: one
-    std::vector<int> variables;       // quantifiers: indices of the bound variables ...
+    std::vector<Formula> parts;       // All, Any: of these for all values of the bound variables
+    std::vector<int> variables;       // indices of the bound variables ...
     std::vector<int> variable_types;  // ... and their type sets
 };
 

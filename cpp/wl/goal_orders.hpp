@@ -30,20 +30,29 @@ class GoalOrders {
                 if (const int goal = goal_of[task.fact(effect.effect)]; goal >= 0)
                     achievers[goal].push_back({op, &effect});
         }
-        Exclusion excluded(task);
+        const Rows<int> groups_of = transpose(task.mutex_groups, task.num_facts());
+        int marked = -1;                                     // the goal that is looked at
+        std::vector<int> excluded_by(task.num_facts(), -1);  // per fact: the last goal that excludes it
         const auto excludes = [&](std::span<const Assignment> facts) {
-            return std::ranges::any_of(facts, [&](Assignment a) { return excluded.holds(task.fact(a)); });
+            return std::ranges::any_of(facts,
+                                       [&](Assignment a) { return excluded_by[task.fact(a)] == marked; });
         };
         // Whether the marked goal is false before or after the achiever, which does not achieve it as well.
         const auto is_blocked = [&](const Achiever& one) {
-            const auto achieves = [&](Assignment a) { return task.fact(a) == excluded.marked(); };
-            if (std::ranges::any_of(task.effects[one.op], achieves)) return false;
-            return excludes(task.pre[one.op]) || excludes(task.effects[one.op]) ||
+            const auto effects = task.effects[one.op];
+            if (std::ranges::find(effects, task.goal[marked]) != effects.end()) return false;
+            return excludes(task.pre[one.op]) || excludes(effects) ||
                    (one.effect && excludes(task.condition(*one.effect)));
         };
         Rows<int> before;  // per goal: the goals that come directly before it
         for (size_t a = 0; a < num_goals; ++a) {
-            excluded.mark(task.fact(task.goal[a]));
+            marked = static_cast<int>(a);
+            const int variable = task.goal[a].variable, fact = task.fact(task.goal[a]);
+            for (int other = task.first_fact[variable]; other < task.first_fact[variable + 1]; ++other)
+                excluded_by[other] = marked;
+            for (int group : groups_of[fact])
+                for (int other : task.mutex_groups[group]) excluded_by[other] = marked;
+            excluded_by[fact] = -1;
             for (size_t b = 0; b < num_goals; ++b)
                 if (b != a && !achievers[b].empty() && std::ranges::all_of(achievers[b], is_blocked))
                     before.push(static_cast<int>(b));
@@ -76,34 +85,6 @@ class GoalOrders {
     }
 
   private:
-    // Marks facts that cannot hold together with one.
-    class Exclusion {
-      public:
-        explicit Exclusion(const Task& task) : task_(task), excluded_at_(task.num_facts(), -1) {
-            Rows<int> members;
-            for (const auto& group : task.mutex_groups) members.add_row(group);
-            groups_of_ = transpose(members, task.num_facts());
-        }
-        void mark(int fact) {
-            ++clock_;
-            marked_ = fact;
-            const int variable = task_.variable_of[fact];
-            for (int other = task_.first_fact[variable]; other < task_.first_fact[variable + 1]; ++other)
-                excluded_at_[other] = clock_;
-            for (int group : groups_of_[fact])
-                for (int other : task_.mutex_groups[group]) excluded_at_[other] = clock_;
-            excluded_at_[fact] = -1;
-        }
-        bool holds(int fact) const { return excluded_at_[fact] == clock_; }
-        int marked() const { return marked_; }
-
-      private:
-        const Task& task_;
-        std::vector<int> excluded_at_;
-        Rows<int> groups_of_;
-        int clock_ = 0, marked_ = -1;
-    };
-
     // An operator, or one of its conditional effects, that achieves a goal.
     struct Achiever {
         int op;

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <numeric>
 
-#include "runtime/numbering.hpp"
 #include "runtime/sort_unique.hpp"
 
 namespace hstar {
@@ -32,8 +31,6 @@ void WlGraph::add_atom(int predicate, std::span<const int> args) {
                       static_cast<int>(args.size()),
                       false});
     args_.insert(args_.end(), args.begin(), args.end());
-    while (position_keys_.size() < args.size())
-        position_keys_.push_back(position_key(static_cast<int>(position_keys_.size())));
 }
 
 WlGraph::WlGraph(const Task& task, WlOptions options) : task_(task), options_(std::move(options)) {
@@ -41,6 +38,7 @@ WlGraph::WlGraph(const Task& task, WlOptions options) : task_(task), options_(st
     const size_t num_predicates = lifted.predicates.size();
     require(options_.rounds >= 0 && options_.rounds <= kMaxWlRounds, "rounds must be 0 to ", kMaxWlRounds);
     options_.predicates = given_numbers(std::move(options_.predicates), num_predicates, "predicates");
+    position_keys_ = keys_of_positions(lifted.predicate_arity);
     object_colours_.assign(lifted.objects.size(), initial_colour(kObjectKind));
     for (size_t c = 0; c < options_.constants.size(); ++c) {
         const int object = options_.constants[c];

@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "runtime/hash.hpp"
+#include "runtime/numbering.hpp"
 #include "runtime/require.hpp"
 #include "task/task.hpp"
 #include "wl/goal_orders.hpp"
@@ -34,8 +35,13 @@ inline WlColour initial_colour(uint64_t kind) {
 inline uint64_t neighbour_share(uint64_t position_key, WlColour colour) {
     return fold_multiply(colour ^ position_key, 0xD6E8FEB86659FD93ull);
 }
-inline uint64_t position_key(int position) {
-    return initial_colour(~static_cast<uint64_t>(position));
+// The keys of all positions up to the largest arity.
+inline std::vector<uint64_t> keys_of_positions(const std::vector<int>& arities) {
+    std::vector<uint64_t> keys;
+    for (int arity : arities)
+        while (static_cast<int>(keys.size()) < arity)
+            keys.push_back(initial_colour(~static_cast<uint64_t>(keys.size())));
+    return keys;
 }
 
 // The colour after a round, of the one before and the sum of what the neighbours add.
@@ -48,34 +54,17 @@ inline WlColour next_colour(WlColour colour, int round, uint64_t sum) {
 class ColourTable {
   public:
     // Feature i counts colours[i]. Throws std::invalid_argument if two are equal.
-    explicit ColourTable(const std::vector<WlColour>& colours)
-        : num_features_(static_cast<int>(colours.size())) {
-        size_t size = 16;
-        while (size < 4 * colours.size()) size *= 2;
-        slots_.resize(size);
-        for (int feature = 0; feature < num_features_; ++feature) {
-            Slot& slot = slots_[place_of(colours[feature])];
-            require(slot.feature < 0, "two features count the same colour");
-            slot = {colours[feature], feature};
-        }
+    explicit ColourTable(const std::vector<WlColour>& colours) {
+        for (WlColour colour : colours)
+            require(numbering_.find_or_add(colour, is_same).second, "two features count the same colour");
     }
-    int num_features() const { return num_features_; }
+    int num_features() const { return numbering_.size(); }
     // -1 for a colour without one.
-    int feature(WlColour colour) const { return slots_[place_of(colour)].feature; }
+    int feature(WlColour colour) const { return numbering_.find(colour, is_same); }
 
   private:
-    struct Slot {
-        WlColour colour = 0;
-        int feature = -1;
-    };
-    size_t place_of(WlColour colour) const {
-        size_t place = colour & (slots_.size() - 1);
-        while (slots_[place].feature >= 0 && slots_[place].colour != colour)
-            place = (place + 1) & (slots_.size() - 1);
-        return place;
-    }
-    std::vector<Slot> slots_;
-    int num_features_;
+    static bool is_same(int) { return true; }  // colours are hashes, which the numbering compares
+    Numbering numbering_;
 };
 
 constexpr int kMaxWlRounds = 4;
@@ -116,7 +105,7 @@ class WlGraph {
     std::span<const int> args(const Atom& atom) const {
         return {args_.data() + atom.first_arg, static_cast<size_t>(atom.arity)};
     }
-    std::span<const uint64_t> position_keys() const { return position_keys_; }  // up to the largest arity
+    std::span<const uint64_t> position_keys() const { return position_keys_; }
 
     struct Change {
         int atom;

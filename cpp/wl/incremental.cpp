@@ -1,7 +1,6 @@
 #include "wl/incremental.hpp"
 
 #include <algorithm>
-#include <cstring>
 #include <utility>
 
 namespace hstar {
@@ -77,12 +76,8 @@ void IncrementalWl::settle_goals() {
 }
 
 void IncrementalWl::find_changes(const int* values) {
-    constexpr size_t kBlock = 64;  // most blocks are equal, and comparing memory is fast
-    for (size_t begin = 0; begin < values_.size(); begin += kBlock) {
-        const size_t end = std::min(begin + kBlock, values_.size());
-        if (std::memcmp(values_.data() + begin, values + begin, (end - begin) * sizeof(int)) == 0) continue;
-        for (size_t v = begin; v < end; ++v) change(static_cast<int>(v), values_[v], values[v]);
-    }
+    for (size_t v = 0; v < values_.size(); ++v)
+        if (values_[v] != values[v]) change(static_cast<int>(v), values_[v], values[v]);
 }
 
 const IncrementalWl::Difference& IncrementalWl::move_to(const int* values) {

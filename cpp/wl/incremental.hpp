@@ -5,7 +5,9 @@
 // else. A successor is computed like a move to it, and then taken back by a log. All sums are exact, so
 // features do not depend on the way to a state.
 #pragma once
+#include <algorithm>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 #include "wl/graph.hpp"
@@ -22,63 +24,39 @@ class PairCounts {
     bool remove(uint64_t key) { return step(key, -1) == 0; }
     // Takes back all steps since the last call of this or of keep().
     void undo() {
-        for (size_t i = steps_.size(); i-- > 0;) {
-            const Step& step = steps_[i];
-            slots_[step.builds == builds_ ? step.place : place_of(step.key)].count -= step.change;
-        }
-        steps_.clear();
+        for (auto [number, change] : steps_) counts_[number] -= change;
+        keep();
     }
-    void keep() { steps_.clear(); }
+    void keep() {
+        steps_.clear();
+        if (counts_.size() > most_) forget_absent();
+    }
 
   private:
-    struct Slot {
-        uint64_t key = 0;
-        int count = 0;
-        bool is_used = false;  // slots stay in use when their count falls to 0, until the table is rebuilt
-    };
-    struct Step {
-        uint64_t key;
-        uint32_t place, builds;
-        int change;
-    };
+    static bool is_same(int) { return true; }  // keys are hashes, which the numbering compares
     int step(uint64_t key, int change) {
-        const uint32_t place = place_of(key);
-        steps_.push_back({key, place, builds_, change});
-        return slots_[place].count += change;
+        const auto [number, is_new] = numbering_.find_or_add(key, is_same);
+        if (is_new) counts_.push_back(0);
+        steps_.emplace_back(number, change);
+        return counts_[number] += change;
     }
-    uint32_t place_of(uint64_t key) {
-        const uint32_t place = find(key);
-        if (slots_[place].is_used) return place;
-        if (2 * ++num_used_ <= slots_.size()) {
-            slots_[place].key = key;
-            slots_[place].is_used = true;
-            return place;
+    void forget_absent() {
+        Numbering numbering;
+        std::vector<int> counts;
+        for (int number = 0; number < numbering_.size(); ++number) {
+            if (counts_[number] == 0) continue;
+            numbering.find_or_add(numbering_.hash(number), is_same);
+            counts.push_back(counts_[number]);
         }
-        rebuild();
-        return place_of(key);
-    }
-    uint32_t find(uint64_t key) const {
-        const size_t mask = slots_.size() - 1;
-        size_t place = key & mask;
-        while (slots_[place].is_used && slots_[place].key != key) place = (place + 1) & mask;
-        return static_cast<uint32_t>(place);
-    }
-    void rebuild() {
-        size_t occurring = 0, size = 64;
-        for (const Slot& slot : slots_) occurring += slot.count != 0;
-        while (size < 4 * (occurring + 1)) size *= 2;
-        const std::vector<Slot> old = std::move(slots_);
-        slots_.assign(size, {});
-        for (const Slot& slot : old)
-            if (slot.count != 0) slots_[find(slot.key)] = slot;
-        num_used_ = occurring;
-        ++builds_;
+        numbering_ = std::move(numbering);
+        counts_ = std::move(counts);
+        most_ = std::max<size_t>(64, 4 * counts_.size());
     }
 
-    std::vector<Slot> slots_ = std::vector<Slot>(64);
-    std::vector<Step> steps_;
-    size_t num_used_ = 0;
-    uint32_t builds_ = 0;
+    Numbering numbering_;  // of keys; some occur no more
+    std::vector<int> counts_;
+    std::vector<std::pair<int, int>> steps_;  // numbers of keys, and by how much their counts changed
+    size_t most_ = 64;                        // keys before absent ones are forgotten
 };
 
 class IncrementalWl {

@@ -24,9 +24,7 @@ class WlOperators {
         const LiftedTask& lifted = *task.lifted;
         for (int number : given_numbers(actions, lifted.actions.size(), "actions"))
             action_colours_.push_back(initial_colour(kActionKind + static_cast<uint64_t>(number)));
-        for (int arity : lifted.action_arity)
-            while (static_cast<int>(position_keys_.size()) < arity)
-                position_keys_.push_back(position_key(static_cast<int>(position_keys_.size())));
+        position_keys_ = keys_of_positions(lifted.action_arity);
     }
 
     // Of an operator that is not artificial, in the present state of `wl`: rounds + 2 of them.
@@ -47,7 +45,7 @@ class WlOperators {
   private:
     const Task& task_;
     std::vector<WlColour> action_colours_;
-    std::vector<uint64_t> position_keys_;  // up to the largest arity
+    std::vector<uint64_t> position_keys_;
 };
 
 // A linear function of an operator's colours in a state. Operators with small values should be tried first.

@@ -62,12 +62,7 @@ __all__ += ["PddlError", "Problem", "Puzzle", "SearchResult", "SearchSpecificati
 __all__ += ["Task", "UnsupportedPddlError", "Validation", "Verdict", "WrittenSplit"]
 
 if not TYPE_CHECKING:
-    _late = lazy(__name__, __file__)
-
-    def __getattr__(name):
-        if name not in __all__:
-            raise AttributeError(f"module 'hstar' has no attribute '{name}'")
-        return _late(name)
+    __getattr__ = lazy(__name__, __file__, __all__)
 
     def __dir__():
         return __all__

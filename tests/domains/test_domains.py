@@ -168,7 +168,7 @@ def test_sizes_and_counts() -> None:
 
 def test_generators_from_elsewhere() -> None:
     assert DOMAINS.find("hstar.domains.ferry:GENERATOR") is DOMAINS["ferry"]
-    for name in ("nowhere:GENERATOR", "hstar.domains.ferry:NOTHING", "hstar.domains.ferry:DOMAIN"):
+    for name in ("nowhere:GENERATOR", "hstar.domains.ferry:NOTHING", "hstar.domains.ferry:SUMMARY"):
         with pytest.raises(ValueError, match=name):
             DOMAINS.find(name)
 

@@ -85,19 +85,19 @@ class RandomTask {
         if (variables == 2 && number(0, 3) == 0) result.literals.push_back({kEquality, true, {0, 1}});
         if (number(0, 5) == 0) {
             Formula body;
-            body.kind = Formula::Kind::Or;
+            body.kind = Formula::Kind::Any;
             for (int i = 0; i < 2; ++i) {
                 Formula part;
                 part.kind = Formula::Kind::Literal;
                 part.literal = literal(variables + 1);
                 body.parts.push_back(part);
             }
-            Formula forall;
-            forall.kind = number(0, 1) ? Formula::Kind::Forall : Formula::Kind::Exists;
-            forall.variables = {variables};
-            forall.variable_types = {number(0, 1)};
-            forall.parts = {body};
-            result.formulas.push_back(forall);
+            Formula quantified;
+            quantified.kind = number(0, 1) ? Formula::Kind::All : Formula::Kind::Any;
+            quantified.variables = {variables};
+            quantified.variable_types = {number(0, 1)};
+            quantified.parts = {body};
+            result.formulas.push_back(quantified);
         }
         return result;
     }

@@ -168,10 +168,8 @@ def holds(
     problem: model.Problem, formula: model.Formula, state: State, binding: dict[str, str]
 ) -> bool:
     match formula:
-        case model.Truth():
-            return True
-        case model.Falsity():
-            return False
+        case model.Constant(value):
+            return value
         case model.Atom():
             return ground(formula, binding) in state
         case model.Equal(left, right):
@@ -215,8 +213,7 @@ def action_cost(problem: model.Problem, action: model.Action, binding: dict[str,
         if isinstance(term, int | float):
             total += term
         else:
-            args = (binding.get(arg, arg) for arg in term.args)
-            total += problem.function_values[(term.name, *args)]
+            total += problem.function_values[ground(term, binding)]
     return total
 
 

@@ -17,7 +17,6 @@ from hstar.pddl.model import (
     Equal,
     Exists,
     Forall,
-    FunctionTerm,
     Not,
     Or,
     Problem,
@@ -88,7 +87,7 @@ def test_action_with_every_kind_of_condition_and_effect(museum: Problem) -> None
         Effect((item,), carried, Atom("at", ("?i", "?to")), True),
         Effect((item,), carried, Atom("at", ("?i", "?from")), False),
     )
-    assert sneak.cost == (FunctionTerm("effort", ("?from", "?to")), 0.5)
+    assert sneak.cost == (Atom("effort", ("?from", "?to")), 0.5)
 
 
 def test_actions_may_lack_parameters_precondition_and_cost(museum: Problem) -> None:
@@ -108,7 +107,7 @@ def test_whole_numbers_are_ints_however_written() -> None:
     problem = parse(DATA / "costs" / "domain.pddl", DATA / "costs" / "problem.pddl")
     value = problem.function_values[("length", "south", "north")]
     assert (value, type(value)) == (12, int)
-    assert problem.domain.actions[0].cost[1:] == (FunctionTerm("toll", ()), 1)
+    assert problem.domain.actions[0].cost[1:] == (Atom("toll", ()), 1)
 
 
 def test_goal_and_its_pddl(museum: Problem) -> None:

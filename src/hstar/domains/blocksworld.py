@@ -15,13 +15,10 @@ from __future__ import annotations
 
 from functools import cache
 from itertools import pairwise
-from pathlib import Path
 from random import Random
 
 from hstar.domains.generated_problem import Atom, GeneratedProblem
 from hstar.domains.generator import Generator, Parameter, Parameters, grid, numbered, plans
-
-DOMAIN = Path(__file__).with_suffix(".pddl").read_text(encoding="utf-8")
 
 
 @cache
@@ -70,4 +67,4 @@ LARGE = grid(blocks=range(11, 23))
 SUMMARY = "stack blocks with one hand; start and goal are uniformly random states"
 PARAMETERS = (Parameter("blocks", "number of blocks", 2, growth=1),)
 PLANS = plans(SMALL, LARGE, train=38, validation=11, test=11)
-GENERATOR = Generator("blocksworld", SUMMARY, DOMAIN, PARAMETERS, PLANS, sample, large=17)
+GENERATOR = Generator("blocksworld", SUMMARY, PARAMETERS, PLANS, sample, large=17)

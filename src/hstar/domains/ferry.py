@@ -7,13 +7,10 @@ destination already.
 
 from __future__ import annotations
 
-from pathlib import Path
 from random import Random
 
 from hstar.domains.generated_problem import Atom, GeneratedProblem
 from hstar.domains.generator import Generator, Parameter, Parameters, grid, numbered, plans
-
-DOMAIN = Path(__file__).with_suffix(".pddl").read_text(encoding="utf-8")
 
 
 def sample(parameters: Parameters, rng: Random) -> GeneratedProblem:
@@ -36,4 +33,4 @@ PARAMETERS = (
     Parameter("cars", "number of cars", 1, growth=1),
 )
 PLANS = plans(SMALL, LARGE, train=16, validation=4, test=4)
-GENERATOR = Generator("ferry", SUMMARY, DOMAIN, PARAMETERS, PLANS, sample, large=20)
+GENERATOR = Generator("ferry", SUMMARY, PARAMETERS, PLANS, sample, large=20)

@@ -5,11 +5,13 @@ A new domain is one module with a Generator, its PDDL beside it, and its name in
 
 from __future__ import annotations
 
+import inspect
 import itertools
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from random import Random
 from typing import TypeAlias
 
@@ -61,18 +63,24 @@ class Generator:
     `sample` draws an instance, which may be solved already. `enlarge`, if any, is used in place of
     the growth of the parameters. `mismatch` says what is wrong with parameters that are valid one
     by one but not together, or "". Problems with at least `large` objects, more than the usual
-    training problems have, are mostly reserved for test (see splits.py).
+    training problems have, are mostly reserved for test (see splits.py). Without a text,
+    `domain_pddl` is that of the file beside the module of `sample`.
     """
 
     name: str
     summary: str
-    domain_pddl: str
     parameters: tuple[Parameter, ...]
     splits: Mapping[str, SplitPlan]
     sample: Callable[[Parameters, Random], GeneratedProblem]
     large: int
     enlarge: Callable[[Parameters], Parameters] | None = None
     mismatch: Callable[[Parameters], str] = lambda parameters: ""
+    domain_pddl: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.domain_pddl:
+            beside = Path(inspect.getfile(self.sample)).with_suffix(".pddl")
+            object.__setattr__(self, "domain_pddl", beside.read_text(encoding="utf-8"))
 
     @property
     def domain_name(self) -> str:

@@ -7,13 +7,10 @@ goals are uniformly random; a ball may be in its goal room already.
 
 from __future__ import annotations
 
-from pathlib import Path
 from random import Random
 
 from hstar.domains.generated_problem import Atom, GeneratedProblem
 from hstar.domains.generator import Generator, Parameter, Parameters, grid, numbered, plans
-
-DOMAIN = Path(__file__).with_suffix(".pddl").read_text(encoding="utf-8")
 
 ROOMS = ("rooma", "roomb")
 GRIPPERS = ("left", "right")
@@ -36,4 +33,4 @@ LARGE = grid(balls=range(20, 61, 10))
 SUMMARY = "carry balls between two rooms with two hands"
 PARAMETERS = (Parameter("balls", "number of balls", 1, growth=2),)  # the usual sizes are even
 PLANS = plans(SMALL, LARGE, train=80, validation=20, test=20)
-GENERATOR = Generator("gripper", SUMMARY, DOMAIN, PARAMETERS, PLANS, sample, large=24)
+GENERATOR = Generator("gripper", SUMMARY, PARAMETERS, PLANS, sample, large=24)

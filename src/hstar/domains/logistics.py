@@ -7,13 +7,10 @@ predicates. Each city has one truck; its first location is the airport. The plac
 
 from __future__ import annotations
 
-from pathlib import Path
 from random import Random
 
 from hstar.domains.generated_problem import Atom, GeneratedProblem
 from hstar.domains.generator import Generator, Parameter, Parameters, grid, numbered, plans, sizes
-
-DOMAIN = Path(__file__).with_suffix(".pddl").read_text(encoding="utf-8")
 
 
 def sample(parameters: Parameters, rng: Random) -> GeneratedProblem:
@@ -56,4 +53,4 @@ PARAMETERS = (
     Parameter("packages", "number of packages", 1),
 )
 PLANS = plans(SMALL, LARGE, train=5, validation=1, test=20)
-GENERATOR = Generator("logistics", SUMMARY, DOMAIN, PARAMETERS, PLANS, sample, large=32)
+GENERATOR = Generator("logistics", SUMMARY, PARAMETERS, PLANS, sample, large=32)

@@ -6,13 +6,10 @@ origins and destinations of passengers are uniformly random; no passenger starts
 
 from __future__ import annotations
 
-from pathlib import Path
 from random import Random
 
 from hstar.domains.generated_problem import Atom, GeneratedProblem
 from hstar.domains.generator import Generator, Parameter, Parameters, grid, numbered, plans, sizes
-
-DOMAIN = Path(__file__).with_suffix(".pddl").read_text(encoding="utf-8")
 
 
 def sample(parameters: Parameters, rng: Random) -> GeneratedProblem:
@@ -40,4 +37,4 @@ PARAMETERS = (
     Parameter("passengers", "number of passengers", 1, growth=1),
 )
 PLANS = plans(SMALL, LARGE, train=12, validation=3, test=20)
-GENERATOR = Generator("miconic", SUMMARY, DOMAIN, PARAMETERS, PLANS, sample, large=20)
+GENERATOR = Generator("miconic", SUMMARY, PARAMETERS, PLANS, sample, large=20)

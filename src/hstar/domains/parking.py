@@ -8,13 +8,10 @@ every arrangement can be reached from every other.
 
 from __future__ import annotations
 
-from pathlib import Path
 from random import Random
 
 from hstar.domains.generated_problem import Atom, GeneratedProblem
 from hstar.domains.generator import Generator, Parameter, Parameters, numbered, plans, sizes
-
-DOMAIN = Path(__file__).with_suffix(".pddl").read_text(encoding="utf-8")
 
 
 def sample(parameters: Parameters, rng: Random) -> GeneratedProblem:
@@ -64,6 +61,4 @@ PARAMETERS = (
     Parameter("cars", "number of cars, at most 2 (curbs - 1)", 1, growth=1),
 )
 PLANS = plans(SMALL, LARGE, train=40, validation=10, test=20)
-GENERATOR = Generator(
-    "parking", SUMMARY, DOMAIN, PARAMETERS, PLANS, sample, large=16, mismatch=mismatch
-)
+GENERATOR = Generator("parking", SUMMARY, PARAMETERS, PLANS, sample, large=16, mismatch=mismatch)

@@ -8,13 +8,10 @@ probability 0.3 a satellite has a final direction. All choices are uniform.
 
 from __future__ import annotations
 
-from pathlib import Path
 from random import Random
 
 from hstar.domains.generated_problem import Atom, GeneratedProblem
 from hstar.domains.generator import Generator, Parameter, Parameters, grid, numbered, plans, sizes
-
-DOMAIN = Path(__file__).with_suffix(".pddl").read_text(encoding="utf-8")
 
 POINTING_GOALS = 0.3
 
@@ -73,4 +70,4 @@ PARAMETERS = (
     Parameter("stars", "stars to take images of", 1, growth=1),
 )
 PLANS = plans(SMALL, LARGE, train=5, validation=1, test=20)
-GENERATOR = Generator("satellite", SUMMARY, DOMAIN, PARAMETERS, PLANS, sample, large=18)
+GENERATOR = Generator("satellite", SUMMARY, PARAMETERS, PLANS, sample, large=18)

@@ -8,13 +8,10 @@ solvable, and swapping two tiles makes any of the others solvable.
 
 from __future__ import annotations
 
-from pathlib import Path
 from random import Random
 
 from hstar.domains.generated_problem import Atom, GeneratedProblem
 from hstar.domains.generator import Generator, Parameter, Parameters, numbered, plans, sizes
-
-DOMAIN = Path(__file__).with_suffix(".pddl").read_text(encoding="utf-8")
 
 
 def sample(parameters: Parameters, rng: Random) -> GeneratedProblem:
@@ -67,4 +64,4 @@ PARAMETERS = (
     Parameter("columns", "columns of the board", 2, 100, growth=1),
 )
 PLANS = plans(SMALL, LARGE, train=120, validation=30, test=25)
-GENERATOR = Generator("sliding-tiles", SUMMARY, DOMAIN, PARAMETERS, PLANS, sample, large=23)
+GENERATOR = Generator("sliding-tiles", SUMMARY, PARAMETERS, PLANS, sample, large=23)

@@ -10,13 +10,10 @@ those are used up, the ratio is lowered by 0.1, which keeps the problems as smal
 
 from __future__ import annotations
 
-from pathlib import Path
 from random import Random
 
 from hstar.domains.generated_problem import Atom, GeneratedProblem
 from hstar.domains.generator import Generator, Parameter, Parameters, grid, plans
-
-DOMAIN = Path(__file__).with_suffix(".pddl").read_text(encoding="utf-8")
 
 SMALLEST_RATIO = 0.5  # the lowest that `enlarge` uses; below it the grid grows instead
 
@@ -51,6 +48,4 @@ PARAMETERS = (
 )
 PLANS = plans(SMALL, LARGE, train=70, validation=17, test=17)
 # Large: with ratio 1 the three test sizes have only 22 problems up to symmetry.
-GENERATOR = Generator(
-    "visitall", SUMMARY, DOMAIN, PARAMETERS, PLANS, sample, large=36, enlarge=enlarge
-)
+GENERATOR = Generator("visitall", SUMMARY, PARAMETERS, PLANS, sample, large=36, enlarge=enlarge)

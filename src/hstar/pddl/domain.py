@@ -36,8 +36,7 @@ def read_domain(source: Source) -> model.Domain:
         if isinstance(item, Form) or item[0] != ":":
             what = "a requirement such as ':strips'"
             raise requirements.expected(index, what, "requirements start with ':'")
-    held = types, constants, predicates, functions, (), tuple(map(str, requirements[1:]))
-    domain = model.Domain(name, *held)
+    domain = model.Domain(name, types, constants, predicates, functions, ())
     conditions = ConditionReader(domain, constants, "(:constants ...)")
     actions: dict[str, model.Action] = {}
     for form in found.get(":action", ()):

@@ -65,7 +65,7 @@ class EffectReader:
                 atom = conditions.atom(form, 1, scope, "an atom")
             else:
                 atom = conditions.atom(parent, index, scope, "an effect")
-            if not isinstance(condition, model.Falsity):
+            if condition != model.FALSITY:
                 self.effects.append(model.Effect(variables, condition, atom, head != "not"))
 
     def _not_an_atom(self, form: Form, head: str, scope: Scope, conditional: bool) -> None:
@@ -107,12 +107,12 @@ class EffectReader:
             raise parent.error(index, unknown("function", name, functions, "(:functions ...)"))
         if isinstance(item, Form):
             args = self.conditions.arguments(item, functions[name], scope)
-            self.cost.append(model.FunctionTerm(name, args))
+            self.cost.append(model.Atom(name, args))
         elif functions[name].parameters:
             message = f"function {quote(name)} needs arguments; write '({name} ...)'"
             raise parent.error(index, message)
         else:
-            self.cost.append(model.FunctionTerm(name, ()))
+            self.cost.append(model.Atom(name, ()))
 
 
 def read_number(form: Form, index: int) -> int | float:

@@ -17,27 +17,22 @@ Types: TypeAlias = tuple[str, ...]  # several mean "(either ...)"
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A condition that holds always (Truth) or never (Falsity); PDDL writes "(and)" or "(or)"."""
+    """A condition that holds always or never; PDDL writes "(and)" or "(or)"."""
 
-    __match_args__ = ("value",)
-    value: ClassVar[bool]
+    value: bool
 
     def __str__(self) -> str:
         return "(and)" if self.value else "(or)"
 
 
-class Truth(Constant):
-    __slots__ = ()
-    value = True
-
-
-class Falsity(Constant):
-    __slots__ = ()
-    value = False
+TRUTH = Constant(True)
+FALSITY = Constant(False)
 
 
 @dataclass(frozen=True, slots=True)
 class Atom:
+    """An atom, or in costs a static numeric function of the problem: "(distance ?from ?to)"."""
+
     predicate: str
     args: tuple[str, ...]
 
@@ -117,9 +112,6 @@ class Exists(Quantified):
 
 Formula: TypeAlias = Constant | Atom | Equal | Not | And | Or | Forall | Exists
 
-TRUTH = Truth()
-FALSITY = Falsity()
-
 
 @dataclass(frozen=True, slots=True)
 class Predicate:
@@ -142,18 +134,7 @@ class Effect:
     positive: bool
 
 
-@dataclass(frozen=True, slots=True)
-class FunctionTerm:
-    """A static numeric function of the problem, as in "(distance ?from ?to)"."""
-
-    name: str
-    args: tuple[str, ...]
-
-    def __str__(self) -> str:
-        return f"({' '.join((self.name, *self.args))})"
-
-
-CostTerm: TypeAlias = int | float | FunctionTerm
+CostTerm: TypeAlias = int | float | Atom
 
 
 @dataclass(frozen=True, slots=True)
@@ -209,7 +190,6 @@ class Domain:
     predicates: dict[str, Predicate]
     functions: dict[str, Predicate]
     actions: tuple[Action, ...]
-    requirements: tuple[str, ...]
     type_tree: TypeTree = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -253,7 +233,7 @@ def negation(formula: Formula) -> Formula:
         case Not(inner):
             return inner
         case Constant(value):
-            return FALSITY if value else TRUTH
+            return Constant(not value)
         case _:
             return Not(formula)
 

@@ -10,7 +10,7 @@ from hstar.pddl.declarations import TOTAL_COST, unknown
 from hstar.pddl.domain import read_objects
 from hstar.pddl.effects import read_cost, read_number
 from hstar.pddl.errors import quote
-from hstar.pddl.model import Domain, FunctionTerm, Problem
+from hstar.pddl.model import Atom, Domain, Problem
 from hstar.pddl.reader import Form, read_file
 from hstar.pddl.source import Source
 
@@ -72,7 +72,7 @@ class _InitReader:
         self._conditions = conditions
         self._domain, self._objects = conditions.domain, conditions.objects
         costs = [term for action in self._domain.actions for term in action.cost]
-        of_cost = {term.name for term in costs if isinstance(term, FunctionTerm)}
+        of_cost = {term.predicate for term in costs if isinstance(term, Atom)}
         self._cost_functions = {TOTAL_COST} | of_cost
         self._false: dict[tuple[str, ...], Form] = {}
         self.true: dict[tuple[str, ...], None] = {}

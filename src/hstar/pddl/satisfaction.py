@@ -20,20 +20,18 @@ GroundAtom = tuple[str, ...]  # ("on", "a", "b")
 _Literal = tuple[Formula, bool]  # a condition and the value it should have
 
 
-class AtomSet:
+class LiftedState:
     """The true atoms, indexed by predicate and by the object at one position."""
 
-    __slots__ = ("_by_object", "_by_predicate")
-
-    def __init__(self, atoms: list[GroundAtom]) -> None:
+    def __init__(self, atoms: list[GroundAtom], objects_of: Callable[[Types], list[str]]) -> None:
+        self._objects_of = objects_of
+        self.objects = cache(lambda types: frozenset(objects_of(types)))
+        self._free: dict[int, tuple[Formula, frozenset[str]]] = {}
         self._by_predicate: dict[str, set[GroundAtom]] = {}
         # Built lazily, only for the (predicate, position) pairs that are looked up.
         self._by_object: dict[tuple[str, int], defaultdict[str, set[GroundAtom]]] = {}
         for atom in atoms:
             self._by_predicate.setdefault(atom[0], set()).add(atom)
-
-    def __contains__(self, atom: GroundAtom) -> bool:
-        return atom in self._by_predicate.get(atom[0], ())
 
     def add(self, atom: GroundAtom) -> None:
         for group in self._groups(atom):
@@ -51,7 +49,7 @@ class AtomSet:
             if index is not None:
                 yield index[name]
 
-    def candidates(self, atom: model.Atom, binding: Binding) -> Set[GroundAtom]:
+    def _candidates(self, atom: model.Atom, binding: Binding) -> Set[GroundAtom]:
         """The smallest known set of true atoms that includes all matches."""
         best: Set[GroundAtom] = self._by_predicate.get(atom.predicate, frozenset())
         for place, term in enumerate(atom.args, 1):
@@ -69,21 +67,11 @@ class AtomSet:
                 index[atom[place]].add(atom)
         return index
 
-
-class Conditions:
-    """Tests conditions on the atoms that are true in the current state."""
-
-    def __init__(self, atoms: AtomSet, objects_of: Callable[[Types], list[str]]) -> None:
-        self._atoms = atoms
-        self._objects_of = objects_of
-        self.objects = cache(lambda types: frozenset(objects_of(types)))
-        self._free: dict[int, tuple[Formula, frozenset[str]]] = {}
-
     def holds(self, formula: Formula, binding: Binding) -> bool:
         """Whether a condition is true. Plain loops, so that a level takes only one stack frame."""
         match formula:
             case model.Atom():
-                return ground(formula, binding) in self._atoms
+                return ground(formula, binding) in self._by_predicate.get(formula.predicate, ())
             case model.And(parts):
                 for part in parts:  # noqa: SIM110
                     if not self.holds(part, binding):
@@ -128,7 +116,7 @@ class Conditions:
             return
         atoms = [part for part, value in waiting if value and isinstance(part, model.Atom)]
         if atoms:
-            found = [(self._atoms.candidates(atom, binding), atom) for atom in atoms]
+            found = [(self._candidates(atom, binding), atom) for atom in atoms]
             fewest, atom = min(found, key=lambda pair: len(pair[0]))
             choices = self._matches(atom, fewest, unbound, binding)
         else:

@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from hstar.pddl import model
 from hstar.pddl.errors import count, escape, shorten
 from hstar.pddl.model import Formula, types_text
-from hstar.pddl.satisfaction import AtomSet, Binding, Conditions, GroundAtom, ground
+from hstar.pddl.satisfaction import Binding, GroundAtom, LiftedState, ground
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,9 +60,8 @@ class Replay:
     def __init__(self, problem: model.Problem) -> None:
         self._problem = problem
         self._actions = {action.name: action for action in problem.domain.actions}
-        self._state = AtomSet(problem.init)
-        self._conditions = Conditions(self._state, problem.objects_of)
-        self.holds = self._conditions.holds
+        self._state = LiftedState(problem.init, problem.objects_of)
+        self.holds = self._state.holds
         self.cost: int | float = 0
 
     def apply(self, step: tuple[str, ...]) -> tuple[set[GroundAtom], set[GroundAtom]]:
@@ -77,9 +76,7 @@ class Replay:
         deleted: set[GroundAtom] = set()
         for effect in action.effects:
             changed = added if effect.positive else deleted
-            for inner in self._conditions.bindings(
-                effect.variables, effect.condition, binding, True
-            ):
+            for inner in self._state.bindings(effect.variables, effect.condition, binding, True):
                 changed.add(ground(effect.atom, inner))
         deleted -= added
         for atom in deleted:
@@ -102,7 +99,7 @@ class Replay:
                 culprit = next(part for part in parts if self.holds(part, binding) != wanted)
                 return self.violated_part(culprit, binding, wanted)
             case model.Quantified(variables, body) if isinstance(formula, model.Forall) == wanted:
-                bindings = self._conditions.bindings(variables, body, binding, not wanted)
+                bindings = self._state.bindings(variables, body, binding, not wanted)
                 return self.violated_part(body, next(bindings), wanted)
         grounded = model.substitute(formula, binding)
         return grounded if wanted else model.Not(grounded)
@@ -120,7 +117,7 @@ class Replay:
             types = self._problem.objects.get(arg)
             if types is None:
                 raise PlanFault(f"the problem has no object '{escape(arg)}'")
-            if arg not in self._conditions.objects(parameter.types):
+            if arg not in self._state.objects(parameter.types):
                 needs = f"parameter {parameter.name} needs type {types_text(parameter.types)}"
                 raise PlanFault(f"'{arg}' has type {types_text(types)}, but {needs}")
             binding[parameter.name] = arg
@@ -131,8 +128,8 @@ class Replay:
             return 1
         total: int | float = 0
         for term in action.cost:
-            if isinstance(term, model.FunctionTerm):
-                key = (term.name, *(binding.get(arg, arg) for arg in term.args))
+            if isinstance(term, model.Atom):
+                key = ground(term, binding)
                 if key not in self._problem.function_values:
                     raise PlanFault(f"its cost ({' '.join(key)}) has no value in :init")
                 term = self._problem.function_values[key]

@@ -80,7 +80,7 @@ class Normalizer:
 
     def _schemas(self, number: int, action: model.Action) -> Iterable[tuple[Any, ...]]:
         self.place = f"action '{action.name}'"
-        cost, cost_terms = self._cost(action.cost)
+        cost, terms = self._cost(action.cost)
         for hidden, conjuncts in self._disjuncts(action.precondition):
             parameters = action.parameters + hidden
             scope = _extend({}, parameters)
@@ -91,7 +91,7 @@ class Normalizer:
                 self._condition(conjuncts, scope),
                 effects,
                 cost,
-                [(self.functions[term.name], self._terms(term.args, scope)) for term in cost_terms],
+                [(self.functions[term.predicate], self._terms(term.args, scope)) for term in terms],
             )
 
     def _effects(self, effect: model.Effect, scope: Scope) -> Iterable[tuple[Any, ...]]:
@@ -152,20 +152,19 @@ class Normalizer:
         """A formula that holds where the given one is as wanted."""
         match formula:
             case model.Constant(value):
-                return ("and" if value == wanted else "or", [])
+                return ("all" if value == wanted else "any", [], [], [])
             case model.Not(inner):
                 return self._formula(inner, not wanted, scope)
             case model.Junction(parts):
-                word = "and" if isinstance(formula, model.And) == wanted else "or"
-                return (word, [self._formula(part, wanted, scope) for part in parts])
+                variables: Variables = ()
             case model.Quantified(variables, body):
-                word = "forall" if isinstance(formula, model.Forall) == wanted else "exists"
-                below = _extend(scope, variables)
-                numbers = [below[variable.name] for variable in variables]
-                types = self._types(variables)
-                return (word, numbers, types, self._formula(body, wanted, below))
+                parts = (body,)
             case _:
                 return ("literal", self._literal(formula, wanted, scope))
+        word = "all" if isinstance(formula, (model.And, model.Forall)) == wanted else "any"
+        below = _extend(scope, variables)
+        numbers, types = [below[one.name] for one in variables], self._types(variables)
+        return (word, numbers, types, [self._formula(part, wanted, below) for part in parts])
 
     def _literal(self, atom: Formula, positive: bool, scope: Scope) -> tuple[int, bool, list[int]]:
         if isinstance(atom, model.Equal):
@@ -192,8 +191,8 @@ class Normalizer:
     def _common_denominator(self) -> int:
         scale, values = 1, self.problem.function_values
         terms = [term for action in self.problem.domain.actions for term in action.cost]
-        used = {term.name for term in terms if isinstance(term, model.FunctionTerm)}
-        numbers = [term for term in terms if not isinstance(term, model.FunctionTerm)]
+        used = {term.predicate for term in terms if isinstance(term, model.Atom)}
+        numbers = [term for term in terms if not isinstance(term, model.Atom)]
         for number in (*numbers, *(values[term] for term in values if term[0] in used)):
             scale = lcm(scale, Fraction(str(number)).denominator)
             if scale > MAX_COST_SCALE:
@@ -202,12 +201,12 @@ class Normalizer:
                 raise PddlError(f"{message}; {advice}", self.problem.path)
         return scale
 
-    def _cost(self, terms: tuple[model.CostTerm, ...]) -> tuple[int, list[model.FunctionTerm]]:
+    def _cost(self, terms: tuple[model.CostTerm, ...]) -> tuple[int, list[model.Atom]]:
         """The constant part of an action's cost and the function terms to add to it."""
         if not self.problem.uses_metric:
             return 1, []
-        functions = [term for term in terms if isinstance(term, model.FunctionTerm)]
-        numbers = [term for term in terms if not isinstance(term, model.FunctionTerm)]
+        functions = [term for term in terms if isinstance(term, model.Atom)]
+        numbers = [term for term in terms if not isinstance(term, model.Atom)]
         return sum(map(self._scaled, numbers)), functions
 
     def _scaled(self, number: int | float) -> int:

@@ -18,34 +18,24 @@ YOURS = "your heuristic "
 PACKAGE = str(Path(__file__).parents[1])
 
 
-class OutsideFunction:
-    """States int32[B, V] -> float32[B], by a function of the user's."""
-
-    def __init__(self, function: Callable[..., Any], name: str) -> None:
-        self.function = function
-        self.name = name
-
-    def __call__(self, states: Any) -> Any:
-        with noting_faults(self.name):
-            return _checked(self.function(states), len(states), "states")
-
-
-class OutsideEdges(OutsideFunction):
-    """One that values edges as well."""
-
-    def evaluate_edges(self, parents: Any, counts: Any, ops: Any, children: Any) -> Any:
-        edges: Any = self.function
-        with noting_faults(self.name):
-            found = edges.evaluate_edges(parents, counts, ops, children)
-            return _checked(found, len(ops), "edges")
-
-
-def outside(function: Any, name: str) -> OutsideFunction:
-    """Raises ValueError for what is no function."""
+def outside(function: Any, name: str) -> Callable[[Any], Any]:
+    """States int32[B, V] -> float32[B], by a function of the user's; of edges as well if it values
+    them. Raises ValueError for what is no function."""
     if not callable(function):
         raise ValueError(f"{function!r} is no heuristic; give a name or a function")
-    kind = OutsideEdges if hasattr(function, "evaluate_edges") else OutsideFunction
-    return kind(function, name)
+
+    def checked(states: Any) -> Any:
+        with noting_faults(name):
+            return _checked(function(states), len(states), "states")
+
+    def evaluate_edges(parents: Any, counts: Any, ops: Any, children: Any) -> Any:
+        with noting_faults(name):
+            found = function.evaluate_edges(parents, counts, ops, children)
+            return _checked(found, len(ops), "edges")
+
+    if hasattr(function, "evaluate_edges"):
+        checked.evaluate_edges = evaluate_edges  # type: ignore[attr-defined]
+    return checked
 
 
 @contextmanager

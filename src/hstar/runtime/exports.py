@@ -8,14 +8,14 @@ take longer than a small problem. The package imports them for type checkers onl
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from functools import cache
 from pathlib import Path
 from typing import Any
 
 
-def lazy(package: str, file: str) -> Callable[[str], Any]:
-    """The `__getattr__` of a package, read from the imports of its own file."""
+def lazy(package: str, file: str, names: Collection[str] | None = None) -> Callable[[str], Any]:
+    """The `__getattr__` of a package, read from the imports of its own file: all, or some names."""
 
     @cache
     def modules() -> dict[str, str]:
@@ -28,7 +28,7 @@ def lazy(package: str, file: str) -> Callable[[str], Any]:
     def attribute(name: str) -> Any:
         from importlib import import_module
 
-        if name.startswith("__") or name not in modules():
+        if name.startswith("__") or name not in (modules() if names is None else names):
             raise AttributeError(f"module '{package}' has no attribute '{name}'")
         return getattr(import_module(modules()[name]), name)
 

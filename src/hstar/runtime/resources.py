@@ -114,7 +114,7 @@ class Budget:
             raise OutOfResources(*STOPPED["interrupt"]) from None
         finally:
             # A handler that runs late must not start the timer again: without it, an alarm kills.
-            _install({signal.SIGALRM: _ignore_alarm})
+            _install({signal.SIGALRM: lambda _signal, _frame: None})
             _stop_timer()
             _install(old)
             if self.memory_bytes:
@@ -196,10 +196,6 @@ def available_bytes() -> int:
     with suppress(OSError, ValueError), open("/sys/fs/cgroup/memory.max") as file:
         free = min(free, max(int(file.read()) - _resident_bytes(), 0))  # "max" is no number
     return free
-
-
-def _ignore_alarm(_signal: int, _frame: FrameType | None) -> None:
-    """Between a budget and what was in force before it."""
 
 
 def _on_terminate(_signal: int, _frame: FrameType | None) -> None:
