@@ -18,22 +18,16 @@ struct PlanLabels {
 // A single search ends after `seconds` (0: no limit of its own), the whole at the deadline of options.limits,
 // with the labels so far. `is_no_step` names operators that only note that a goal is reached: they do not
 // count, and states behind them are left out. Throws Stopped for memory and signals.
-PlanLabels label_by_search(StateSpace& space, const StateBatch& starts,
-                           const std::vector<Evaluator*>& evaluators, const SearchOptions& options,
-                           double seconds, const std::function<bool(int)>& is_no_step);
+PlanLabels label_by_search(StateSpace& space, const StateBatch& starts, Evaluator& evaluator,
+                           const SearchOptions& options, double seconds,
+                           const std::function<bool(int)>& is_no_step);
 
-struct Distances {
-    // Per state: the cost of a cheapest plan, infinity in a dead end, NaN where the limits were too tight.
-    std::vector<double> h;
-    uint64_t evaluations = 0;  // of all searches
-};
-
+// Per state: the cost of a cheapest plan, infinity in a dead end, NaN where the limits were too tight.
 // `options` must name a search that finds cheapest plans; its limits of evaluations and expansions hold for
 // each search, its deadline and `max_evaluations` (0: no limit) for all of them together. Throws Stopped for
 // signals.
-Distances distances_by_search(StateSpace& space, const StateBatch& starts,
-                              const std::vector<Evaluator*>& evaluators, const SearchOptions& options,
-                              uint64_t max_evaluations);
+std::vector<double> distances_by_search(StateSpace& space, const StateBatch& starts, Evaluator& evaluator,
+                                        const SearchOptions& options, uint64_t max_evaluations);
 
 // One step of value iteration: h(s) = 0 in goals, else the minimum over operators of 1 + h(successor).
 // Per state the new value, kDeadEnd where there is no successor. A negative value of the evaluator counts as
