@@ -222,7 +222,6 @@ struct BoundSpace {
     virtual const Ints& domain_sizes() const = 0;
     virtual const Ints* initial_state() const { return nullptr; }  // null: a search must name one
     virtual std::string operator_name(int op) const = 0;
-    virtual bool is_artificial(int) const { return false; }  // such operators are not part of a plan
     virtual const Puzzle* as_puzzle() const { return nullptr; }
     bool is_same(const BoundSpace& other) const {
         return this == &other ||
@@ -243,7 +242,6 @@ struct BoundTask : BoundSpace {
     const Ints& domain_sizes() const override { return task.domain_size; }
     const Ints* initial_state() const override { return &task.initial_state; }
     std::string operator_name(int op) const override { return task.operator_name(op); }
-    bool is_artificial(int op) const override { return task.is_artificial(op); }
 
   private:
     mutable std::mutex mutex_;

@@ -140,19 +140,6 @@ void make_pdb(BoundPdb* self, const BoundIndex& index, const std::string& kind, 
     new (self) BoundPdb{index, std::make_shared<Pdb>(index.index, grouping, view, memory, pdb_of(base))};
 }
 
-std::vector<PdbEvaluator::Sum> to_sums(const Sums& sums) {
-    std::vector<PdbEvaluator::Sum> result;
-    for (nb::handle sum : sums) {
-        result.emplace_back();
-        for (nb::handle pdb : nb::cast<nb::list>(sum))
-            if (nb::isinstance<BoundLearnedPdb>(pdb))
-                result.back().push_back(nb::cast<const BoundLearnedPdb&>(pdb).learned);
-            else
-                result.back().push_back(nb::cast<const BoundPdb&>(pdb).pdb);
-    }
-    return result;
-}
-
 }  // namespace
 
 Numpy<float> look_up(const BoundIndex& index, const PatternHeuristic& heuristic, States given) {
@@ -169,7 +156,16 @@ Numpy<float> look_up(const BoundIndex& index, const PatternHeuristic& heuristic,
 }
 
 std::unique_ptr<BoundHeuristic> make_pdb_heuristic(const BoundSpace& space, const Sums& sums) {
-    return std::make_unique<BoundHeuristic>(space, std::make_unique<PdbEvaluator>(to_sums(sums)));
+    std::vector<PdbEvaluator::Sum> parts;
+    for (nb::handle sum : sums) {
+        parts.emplace_back();
+        for (nb::handle pdb : nb::cast<nb::list>(sum))
+            if (nb::isinstance<BoundLearnedPdb>(pdb))
+                parts.back().push_back(nb::cast<const BoundLearnedPdb&>(pdb).learned);
+            else
+                parts.back().push_back(nb::cast<const BoundPdb&>(pdb).pdb);
+    }
+    return std::make_unique<BoundHeuristic>(space, std::make_unique<PdbEvaluator>(std::move(parts)));
 }
 
 void bind_pdb(nb::module_& m) {

@@ -39,10 +39,6 @@ struct BoundRegression {
     Mutexes mutexes;
 };
 
-void make_regression(const Limits& limits, BoundRegression* self, const BoundTask& task) {
-    new (self) BoundRegression(task, limits);
-}
-
 bool add_h2(const Limits& limits, BoundRegression& self, double seconds) {
     return finishes_within(seconds, limits, [&](const Limits& own) {
         self.task.keep_only(self.mutexes.add_h2(self.task, own));
@@ -119,9 +115,7 @@ bool improve(const Limits& limits, BoundPreImages& self, double seconds) {
 Numpy<int, 2> walk(const Limits& limits, const BoundTask& bound, int count, int steps, uint64_t seed) {
     require(count >= 0 && steps >= 0, "the numbers of walks and of their steps must not be negative");
     Ints states = guarded([&] {
-        return random_walks(
-            *bound.make_space(bound.task.initial_state, limits),
-            [&](int op) { return bound.is_artificial(op); }, count, steps, seed, limits);
+        return random_walks(*bound.make_space(bound.task.initial_state, limits), count, steps, seed, limits);
     });
     return to_numpy(std::move(states),
                     {static_cast<size_t>(count), static_cast<size_t>(bound.task.num_variables())});
@@ -144,8 +138,7 @@ auto label(const Limits& limits, const BoundTask& bound, const States& starts, B
     const StateRows rows = bound.checked(starts);
     options.limits = limits;
     PlanLabels labels = with_heuristic(limits, bound, heuristic, [&](StateSpace& space, Evaluator& h) {
-        return label_by_search(space, rows.batch(), h, options, seconds,
-                               [&](int op) { return bound.is_artificial(op); });
+        return label_by_search(space, rows.batch(), h, options, seconds);
     });
     const size_t count = labels.steps.size();  // before it is moved: arguments have no order
     return std::tuple(to_numpy(std::move(labels.states), {count, rows.columns}),
@@ -155,8 +148,7 @@ auto label(const Limits& limits, const BoundTask& bound, const States& starts, B
 auto bellman(const Limits& limits, const BoundTask& bound, const States& states, BoundHeuristic& heuristic) {
     const StateRows rows = bound.checked(states);
     return to_numpy(with_heuristic(limits, bound, heuristic, [&](StateSpace& space, Evaluator& h) {
-        return bellman_values(
-            space, rows.batch(), h, [&](int op) { return bound.is_artificial(op); }, limits);
+        return bellman_values(space, rows.batch(), h, limits);
     }));
 }
 
@@ -189,7 +181,10 @@ void bind_sampling(nb::module_& m) {
         .def("complete", limited(&complete_images))
         .def("smallest_depths", limited(&depths));
     nb::class_<BoundRegression>(m, "Regression")
-        .def("__init__", limited(&make_regression), KeepFirst())
+        .def("__init__", limited(+[](const Limits& limits, BoundRegression* self, const BoundTask& task) {
+                 new (self) BoundRegression(task, limits);
+             }),
+             KeepFirst())
         .def("add_h2", limited(&add_h2))
         .def("exclusive",
              [](const BoundRegression& r, int a, int b) {

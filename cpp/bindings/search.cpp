@@ -68,7 +68,6 @@ class CallableEvaluator : public Evaluator {
     const bool is_of_edges_;
 };
 
-// Operators of the result that only note that a goal is reached are no part of the plan.
 Dict to_dict(const BoundSpace& bound, const StateSpace& space, const SearchResult& result) {
     constexpr const char* kStatus[] = {"solved",        "unsolvable",  "gave up",   "out of time",
                                        "out of memory", "interrupted", "terminated"};
@@ -87,7 +86,7 @@ Dict to_dict(const BoundSpace& bound, const StateSpace& space, const SearchResul
     nb::list plan;
     int64_t plan_cost = 0;
     for (int op : result.plan) {
-        if (bound.is_artificial(op)) continue;
+        if (space.is_artificial(op)) continue;
         plan.append(bound.operator_name(op));
         plan_cost += space.cost(op);
     }
@@ -253,19 +252,11 @@ void bind_search(nb::module_& m) {
         .def_rw("seed", &SearchOptions::seed)
         .def_rw("max_evaluations", &SearchOptions::max_evaluations)
         .def_rw("max_expansions", &SearchOptions::max_expansions)
-        .def_prop_rw(
-            "queues",  // pairs: the number of the evaluator that orders it, and of the one that prefers or -1
-            [](const SearchOptions& options) {
-                std::vector<std::pair<int, int>> queues;
-                for (const Queue& queue : options.queues)
-                    queues.emplace_back(queue.evaluator, queue.preferred_by);
-                return queues;
-            },
-            [](SearchOptions& options, const std::vector<std::pair<int, int>>& queues) {
-                options.queues.clear();
-                for (auto [evaluator, preferred_by] : queues)
-                    options.queues.push_back({evaluator, preferred_by});
-            });
+        // Pairs: the number of the evaluator that orders it, and of the one that prefers or -1.
+        .def("set_queues", [](SearchOptions& options, const std::vector<std::pair<int, int>>& queues) {
+            options.queues.clear();
+            for (auto [evaluator, preferred_by] : queues) options.queues.push_back({evaluator, preferred_by});
+        });
     m.def("search_in_turns", limited(&search_in_turns));
     m.def("explore", limited(&explore));
 }

@@ -66,16 +66,15 @@ class Table {
 
     // `value` is at most largest(), or kUnreached.
     void set(uint64_t i, uint32_t value) {
+        const uint64_t position = i * static_cast<uint64_t>(bits_);  // of its first bit
+        uint8_t* bytes = bytes_.data() + position / 8;
         if (bits_ >= 8) {
-            const uint64_t width = static_cast<uint64_t>(bits_) / 8;
-            for (uint64_t byte = 0; byte < width; ++byte)
-                bytes_[width * i + byte] = static_cast<uint8_t>(value >> (8 * byte));
+            for (int bit = 0; bit < bits_; bit += 8) *bytes++ = static_cast<uint8_t>(value >> bit);
             return;
         }
-        int per_byte = 8 / bits_, shift = static_cast<int>(i % per_byte) * bits_;
-        uint8_t mask = static_cast<uint8_t>(((1u << bits_) - 1) << shift);
-        uint8_t& byte = bytes_[i / per_byte];
-        byte = static_cast<uint8_t>((byte & ~mask) | (value << shift & mask));
+        const auto shift = static_cast<int>(position % 8);
+        const auto mask = static_cast<uint8_t>(((1u << bits_) - 1) << shift);
+        *bytes = static_cast<uint8_t>((*bytes & ~mask) | (value << shift & mask));
     }
     AlignedVector<uint8_t> take_bytes() { return std::move(bytes_); }
     uint8_t* bytes() { return bytes_.data(); }

@@ -18,8 +18,8 @@ SearchResult search_from(const int* start, StateSpace& space, Evaluator& evaluat
 }
 
 // Appends the states of a plan that starts in the initial state of the space.
-void follow(const StateSpace& space, const std::vector<int>& plan, const std::function<bool(int)>& is_no_step,
-            PlanLabels& labels) {
+void follow(const StateSpace& space, const std::vector<int>& plan, PlanLabels& labels) {
+    const auto is_no_step = [&](int op) { return space.is_artificial(op); };
     const size_t variables = static_cast<size_t>(space.num_variables());
     const size_t bytes = static_cast<size_t>(space.packing().buffer_bytes());
     std::vector<unsigned char> here(bytes), next(bytes);
@@ -43,8 +43,7 @@ void follow(const StateSpace& space, const std::vector<int>& plan, const std::fu
 }  // namespace
 
 PlanLabels label_by_search(StateSpace& space, const StateBatch& starts, Evaluator& evaluator,
-                           const SearchOptions& options, double seconds,
-                           const std::function<bool(int)>& is_no_step) {
+                           const SearchOptions& options, double seconds) {
     PlanLabels labels;
     const double deadline = options.limits.deadline;
     const auto is_over = [&] { return deadline != 0 && monotonic_seconds() >= deadline; };
@@ -59,7 +58,7 @@ PlanLabels label_by_search(StateSpace& space, const StateBatch& starts, Evaluato
         const bool solved = result.status == SearchStatus::Solved;
         if (!solved && is_over()) break;  // it had no fair chance
         labels.solved.push_back(solved);
-        if (solved) follow(space, result.plan, is_no_step, labels);
+        if (solved) follow(space, result.plan, labels);
     }
     return labels;
 }
@@ -88,7 +87,7 @@ std::vector<double> distances_by_search(StateSpace& space, const StateBatch& sta
 }
 
 std::vector<float> bellman_values(const StateSpace& space, const StateBatch& states, Evaluator& evaluator,
-                                  const std::function<bool(int)>& is_no_step, const Limits& limits) {
+                                  const Limits& limits) {
     const auto variables = static_cast<size_t>(space.num_variables());
     std::vector<float> values(static_cast<size_t>(states.count), kDeadEnd), h;
     std::vector<unsigned char> parent(static_cast<size_t>(space.packing().buffer_bytes()));
@@ -117,7 +116,7 @@ std::vector<float> bellman_values(const StateSpace& space, const StateBatch& sta
         for (size_t i = 0; i < ops.size(); ++i) {
             const bool is_goal = space.is_goal(children.data() + i * variables);
             const float rest = is_goal ? 0.0f : std::max(0.0f, h[i]);
-            best = std::min(best, rest + (is_no_step(ops[i]) ? 0.0f : 1.0f));
+            best = std::min(best, rest + (space.is_artificial(ops[i]) ? 0.0f : 1.0f));
         }
     }
     return values;
