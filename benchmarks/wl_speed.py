@@ -46,7 +46,8 @@ def microseconds(task: Task, used: Any, evaluations: int, seconds: float) -> tup
     options = _core.SearchOptions()
     options.max_evaluations = evaluations
     wall, cpu = _core.monotonic_seconds(), time.process_time()
-    found = _core.search(task.core, None, [used], options, wall + seconds, 0)
+    searches = [([used], options)]
+    _, (found,) = _core.search_in_turns(task.core, None, searches, [1.0], wall + seconds, 0)
     cpu = time.process_time() - cpu
     # The evaluator counts time that other processes take from this one, too.
     share = cpu / (_core.monotonic_seconds() - wall)

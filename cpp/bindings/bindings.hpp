@@ -209,18 +209,11 @@ T chosen(const char* what, const std::string& name, std::initializer_list<std::p
 // What can be searched, as Python holds it: a task or a puzzle.
 struct BoundSpace {
     virtual ~BoundSpace() = default;
-    // Throws std::invalid_argument for rows that are no states of the space.
-    virtual void check_states(const StateRows& states) const = 0;
+    // Throw std::invalid_argument for rows that are no states of the space.
+    StateRows checked(const States& states) const;
+    void check_columns(const StateRows& states) const;
     void check_value(const StateRows& states, size_t i, int variable) const;
-    StateRows checked(const States& states) const {
-        StateRows rows(states);
-        check_states(rows);
-        return rows;
-    }
-    StateRows checked_one(const States& states) const {
-        require(states.shape(0) == 1, "expected one state");
-        return checked(states);
-    }
+    virtual void check_state(const int*) const {}  // whose values exist
     // The heuristic of a name. Throws std::invalid_argument, Stopped.
     virtual std::unique_ptr<Evaluator> make_evaluator(const std::string& name, CostType cost,
                                                       const Limits& limits) const = 0;
@@ -229,7 +222,6 @@ struct BoundSpace {
     virtual const Ints& domain_sizes() const = 0;
     virtual const Ints* initial_state() const { return nullptr; }  // null: a search must name one
     virtual std::string operator_name(int op) const = 0;
-    virtual bool is_artificial(int) const { return false; }  // such operators are not part of a plan
     virtual const Puzzle* as_puzzle() const { return nullptr; }
     bool is_same(const BoundSpace& other) const {
         return this == &other ||
@@ -244,14 +236,12 @@ struct BoundTask : BoundSpace {
 
     // Built on first use: describing a task does not need it. To be called without the GIL.
     const SuccessorGenerator& generator(const Limits& limits) const;
-    void check_states(const StateRows& states) const override;
     std::unique_ptr<Evaluator> make_evaluator(const std::string& name, CostType cost,
                                               const Limits& limits) const override;
     std::unique_ptr<StateSpace> make_space(Ints initial_state, const Limits& limits) const override;
     const Ints& domain_sizes() const override { return task.domain_size; }
     const Ints* initial_state() const override { return &task.initial_state; }
     std::string operator_name(int op) const override { return task.operator_name(op); }
-    bool is_artificial(int op) const override { return task.is_artificial(op); }
 
   private:
     mutable std::mutex mutex_;

@@ -10,11 +10,11 @@
 
 namespace hstar::bindings {
 
-void BoundIndex::check_states(const StateRows& states) const {
+StateRows BoundIndex::checked(const States& given) const {
     const Puzzle* puzzle = space.as_puzzle();
-    if (!puzzle) return space.check_states(states);
-    require(states.columns == puzzle->goal.size(), "states of ", puzzle->name, " have ", puzzle->goal.size(),
-            " columns");
+    if (!puzzle) return space.checked(given);
+    StateRows states(given);
+    space.check_columns(states);
     const PieceGroup& group = puzzle->group_of(index->variables()[0]);  // patterns have pieces of one group
     for (size_t i = 0; i < states.count; ++i) {
         uint64_t seen = 0;
@@ -25,6 +25,7 @@ void BoundIndex::check_states(const StateRows& states) const {
             seen |= bit;
         }
     }
+    return states;
 }
 
 namespace {
@@ -34,8 +35,14 @@ std::pair<Numpy<uint8_t>, int> to_python(Table table) {
     return {to_numpy(table.take_bytes()), bits};
 }
 
-BoundIndex piece_index(const BoundPuzzle& bound, Ints variables, const std::string& order, bool symmetric) {
-    const Puzzle& puzzle = *bound.puzzle;
+std::shared_ptr<const PatternIndex> make_index(const BoundSpace& space, const Ints& variables,
+                                               IndexOrder order, bool symmetric) {
+    if (auto* bound = dynamic_cast<const BoundTask*>(&space)) {
+        require(order == IndexOrder::MyrvoldRuskey && !symmetric,
+                "databases of planning tasks have neither another order nor symmetry");
+        return std::make_shared<ProjectionIndex>(bound->task, variables);
+    }
+    const Puzzle& puzzle = *space.as_puzzle();
     require(!variables.empty(), "a pattern has at least one piece");
     auto is_piece = [&](int v) { return v >= 0 && v < puzzle.num_variables(); };
     require(is_piece(variables[0]), "a pattern holds pieces of one sort only");
@@ -44,23 +51,21 @@ BoundIndex piece_index(const BoundPuzzle& bound, Ints variables, const std::stri
         require(is_piece(v) && &puzzle.group_of(v) == &group, "a pattern holds pieces of one sort only");
         require(std::ranges::count(variables, v) == 1, "piece ", v, " is in the pattern twice");
     }
-    if (!symmetric) {
-        const auto chosen = order == "lex" ? IndexOrder::Lexicographic : IndexOrder::MyrvoldRuskey;
-        return {bound, std::make_shared<PieceIndex>(group, variables, chosen)};
-    }
+    if (!symmetric) return std::make_shared<PieceIndex>(group, variables, order);
     require(puzzle.name == "cube3" && variables == Ints{0, 1, 2, 3, 4, 5, 6, 7},
             "symmetry classes exist for all corners of cube3 only");
-    return {bound, std::make_shared<CornerSymmetryIndex>(group)};
+    return std::make_shared<CornerSymmetryIndex>(group);
 }
 
-BoundIndex projection_index(const BoundTask& bound, Ints variables) {
-    return {bound, std::make_shared<ProjectionIndex>(bound.task, std::move(variables))};
+void make_bound_index(BoundIndex* self, const BoundSpace& space, const Ints& variables,
+                      const std::string& name, bool symmetric) {
+    const auto order = chosen<IndexOrder>(
+        "order", name, {{"mr", IndexOrder::MyrvoldRuskey}, {"lex", IndexOrder::Lexicographic}});
+    new (self) BoundIndex{space, make_index(space, variables, order, symmetric)};
 }
 
 Numpy<int64_t> rank(const BoundIndex& self, States given) {
-    const StateRows states(given);
-    self.check_states(states);
-    return rank_rows(*self.index, states);
+    return rank_rows(*self.index, self.checked(given));
 }
 
 Numpy<int, 2> unrank(const BoundIndex& self, Indices ranks) {
@@ -101,6 +106,7 @@ auto build(const Limits& limits, const BoundIndex& self, bool additive, const st
 
 Grouping make_grouping(const std::string& kind, uint64_t number) {
     using Kind = Grouping::Kind;
+    require(number > 0, "groups have at least one member");
     return {
         chosen<Kind>("grouping", kind, {{"none", Kind::None}, {"div", Kind::Divide}, {"mod", Kind::Modulo}}),
         number};
@@ -125,7 +131,6 @@ TableView make_view(const Bytes& bytes, uint64_t cells, int bits, const Ints& le
 void make_pdb(BoundPdb* self, const BoundIndex& index, const std::string& kind, uint64_t number, Bytes bytes,
               int bits, const Ints& levels, const BoundPdb* base) {
     Grouping grouping = make_grouping(kind, number);
-    if (number == 0) refuse("groups have at least one member");
     TableView view = make_view(bytes, grouping.num_cells(index.index->size()), bits, levels);
     // The array is a Python object, and the last to use it may be a search without the GIL.
     std::shared_ptr<const void> memory(new Bytes(bytes), [](const void* array) {
@@ -135,24 +140,10 @@ void make_pdb(BoundPdb* self, const BoundIndex& index, const std::string& kind, 
     new (self) BoundPdb{index, std::make_shared<Pdb>(index.index, grouping, view, memory, pdb_of(base))};
 }
 
-std::vector<PdbEvaluator::Sum> to_sums(const Sums& sums) {
-    std::vector<PdbEvaluator::Sum> result;
-    for (nb::handle sum : sums) {
-        result.emplace_back();
-        for (nb::handle pdb : nb::cast<nb::list>(sum))
-            if (nb::isinstance<BoundLearnedPdb>(pdb))
-                result.back().push_back(nb::cast<const BoundLearnedPdb&>(pdb).learned);
-            else
-                result.back().push_back(nb::cast<const BoundPdb&>(pdb).pdb);
-    }
-    return result;
-}
-
 }  // namespace
 
 Numpy<float> look_up(const BoundIndex& index, const PatternHeuristic& heuristic, States given) {
-    const StateRows states(given);
-    index.check_states(states);
+    const StateRows states = index.checked(given);
     std::vector<uint32_t> values(states.count);
     std::vector<float> h(values.size());
     without_gil([&] {
@@ -165,15 +156,22 @@ Numpy<float> look_up(const BoundIndex& index, const PatternHeuristic& heuristic,
 }
 
 std::unique_ptr<BoundHeuristic> make_pdb_heuristic(const BoundSpace& space, const Sums& sums) {
-    return std::make_unique<BoundHeuristic>(space, std::make_unique<PdbEvaluator>(to_sums(sums)));
+    std::vector<PdbEvaluator::Sum> parts;
+    for (nb::handle sum : sums) {
+        parts.emplace_back();
+        for (nb::handle pdb : nb::cast<nb::list>(sum))
+            if (nb::isinstance<BoundLearnedPdb>(pdb))
+                parts.back().push_back(nb::cast<const BoundLearnedPdb&>(pdb).learned);
+            else
+                parts.back().push_back(nb::cast<const BoundPdb&>(pdb).pdb);
+    }
+    return std::make_unique<BoundHeuristic>(space, std::make_unique<PdbEvaluator>(std::move(parts)));
 }
 
 void bind_pdb(nb::module_& m) {
     nb::class_<BoundIndex>(m, "PatternIndex")
-        .def_static("pieces", &piece_index, KeepSource())
-        .def_static("projection", &projection_index, KeepSource())
+        .def("__init__", &make_bound_index, KeepFirst())
         .def_prop_ro("size", [](const BoundIndex& b) { return b.index->size(); })
-        .def_prop_ro("variables", [](const BoundIndex& b) { return b.index->variables(); })
         .def_prop_ro("multiplicities", [](const BoundIndex& b) { return b.index->multiplicities(); })
         .def("rank", &rank)
         .def("unrank", &unrank)
@@ -184,7 +182,7 @@ void bind_pdb(nb::module_& m) {
         .def("lookup", [](const BoundPdb& b, States states) { return look_up(b.index, *b.pdb, states); })
         .def("regrouped", limited(+[](const Limits& limits, const BoundPdb& b, const BoundIndex& to,
                                       const std::string& kind, uint64_t number) {
-                 const Grouping grouping = make_grouping(kind, std::max<uint64_t>(number, 1));
+                 const Grouping grouping = make_grouping(kind, number);
                  return to_python(guarded([&] { return regrouped(*b.pdb, *to.index, grouping, limits); }));
              }))
         .def("subtracted", limited(+[](const Limits& limits, const BoundPdb& b, const BoundPdb& base) {

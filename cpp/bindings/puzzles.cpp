@@ -7,13 +7,6 @@
 
 namespace hstar::bindings {
 
-void BoundPuzzle::check_states(const StateRows& states) const {
-    size_t variables = puzzle->num_variables();
-    require(states.columns == variables, "states of ", puzzle->name, " have ", variables, " columns, not ",
-            states.columns);
-    for (size_t i = 0; i < states.count; ++i) puzzle->check_state(states.row(i));
-}
-
 Numpy<int64_t> rank_rows(const PatternIndex& index, const StateRows& states) {
     std::vector<int64_t> ranks(states.count);
     for (size_t i = 0; i < states.count; ++i) ranks[i] = static_cast<int64_t>(index.rank(states.row(i)));
@@ -34,42 +27,6 @@ class BlindPuzzle : public Evaluator {
   private:
     const std::vector<int>& goal_;
 };
-
-auto expand(const BoundPuzzle& bound, States given) {
-    const StateRows states = bound.checked(given);
-    const PuzzleSpace space(*bound.puzzle, bound.puzzle->goal);
-    const auto variables = static_cast<size_t>(space.num_variables());
-    Ints parents, moves, children, applicable, reached;
-    without_gil([&] {
-        for (size_t i = 0; i < states.count; ++i) {
-            space.successors(states.row(i), -1, applicable, reached);
-            parents.insert(parents.end(), applicable.size(), static_cast<int>(i));
-            moves.insert(moves.end(), applicable.begin(), applicable.end());
-            children.insert(children.end(), reached.begin(), reached.end());
-        }
-    });
-    const size_t count = moves.size();
-    return std::tuple(to_numpy(std::move(parents)), to_numpy(std::move(moves)),
-                      to_numpy(std::move(children), {count, variables}));
-}
-
-Numpy<int, 2> apply(const BoundPuzzle& bound, States given, Flat moves) {
-    const StateRows states = bound.checked(given);
-    const Puzzle& puzzle = *bound.puzzle;
-    size_t variables = puzzle.num_variables();
-    if (moves.shape(0) != states.count) refuse("expected one move per state");
-    const Ints chosen = copied(moves);
-    Ints next(states.values.size()), applicable;
-    for (size_t i = 0; i < states.count; ++i) {
-        const int* state = states.row(i);
-        applicable.clear();
-        puzzle.applicable(state, applicable);
-        if (std::find(applicable.begin(), applicable.end(), chosen[i]) == applicable.end())
-            refuse("move ", chosen[i], " cannot be made in state ", i);
-        puzzle.apply(chosen[i], state, next.data() + i * variables);
-    }
-    return to_numpy(std::move(next), {states.count, variables});
-}
 
 const PatternIndex& whole_index(const BoundPuzzle& bound) {
     if (!bound.puzzle->index())
@@ -125,15 +82,7 @@ void bind_puzzles(nb::module_& m) {
                          if (!b.puzzle->index()) return std::nullopt;
                          return b.puzzle->index()->size();
                      })
-        .def("may_follow",
-             [](const BoundPuzzle& b, int last, int next) {
-                 const int moves = b.puzzle->num_moves();
-                 checked_number(last + 1, moves + 1, "no such move");
-                 return b.puzzle->may_follow(last, checked_number(next, moves, "no such move"));
-             })
         .def("check", [](const BoundPuzzle& b, States states) { b.checked(states); })
-        .def("expand", &expand)
-        .def("apply", &apply)
         .def("rank", &rank)
         .def("unrank", &unrank)
         .def("random_moves", [](const BoundPuzzle& b, int count, uint64_t seed) {

@@ -17,7 +17,7 @@ struct BoundPuzzle : BoundSpace {
     explicit BoundPuzzle(const std::string& name) : puzzle(make_puzzle(name)) {}
     std::unique_ptr<Puzzle> puzzle;
 
-    void check_states(const StateRows& states) const override;
+    void check_state(const int* state) const override { puzzle->check_state(state); }
     std::unique_ptr<Evaluator> make_evaluator(const std::string& name, CostType cost,
                                               const Limits& limits) const override;
     std::unique_ptr<StateSpace> make_space(Ints initial_state, const Limits& limits) const override;
@@ -31,7 +31,7 @@ struct BoundIndex {
     const BoundSpace& space;
     std::shared_ptr<const PatternIndex> index;
     // Throws std::invalid_argument for rows whose pattern has no index.
-    void check_states(const StateRows& states) const;
+    StateRows checked(const States& states) const;
 };
 
 struct BoundPdb {

@@ -9,22 +9,6 @@ namespace hstar::bindings {
 
 namespace {
 
-Novelty to_novelty(const std::string& name) {
-    return chosen<Novelty>("choice", name,
-                           {{"none", Novelty::None},
-                            {"preconditions", Novelty::Preconditions},
-                            {"adds", Novelty::Adds},
-                            {"deletes", Novelty::Deletes},
-                            {"both", Novelty::Both}});
-}
-
-Completion to_completion(const std::string& name) {
-    return chosen<Completion>("choice", name,
-                              {{"atoms", Completion::Atoms},
-                               {"exclusive", Completion::Exclusive},
-                               {"variables", Completion::Variables}});
-}
-
 std::pair<Numpy<int64_t>, Numpy<int>> to_arrays(Rows<int> rows) {
     std::vector<int64_t> starts(rows.offset.begin(), rows.offset.end());
     return {to_numpy(std::move(starts)), to_numpy(std::move(rows.data))};
@@ -54,10 +38,6 @@ struct BoundRegression {
     SetTask task;
     Mutexes mutexes;
 };
-
-void make_regression(const Limits& limits, BoundRegression* self, const BoundTask& task) {
-    new (self) BoundRegression(task, limits);
-}
 
 bool add_h2(const Limits& limits, BoundRegression& self, double seconds) {
     return finishes_within(seconds, limits, [&](const Limits& own) {
@@ -89,8 +69,13 @@ BoundPreImages sampled(PreImages (*sample)(const SetTask&, const Mutexes&, const
 BoundPreImages backward_walks(const Limits& limits, const BoundRegression& self, int count, int length,
                               const std::string& novelty, uint64_t seed) {
     require(count >= 1 && length >= 1, "the numbers of walks and of their steps must be at least 1");
-    const BackwardWalkOptions options{count, length, to_novelty(novelty), seed};
-    return sampled(walk_backwards, self, options, limits);
+    const auto preferred = chosen<Novelty>("choice", novelty,
+                                           {{"none", Novelty::None},
+                                            {"preconditions", Novelty::Preconditions},
+                                            {"adds", Novelty::Adds},
+                                            {"deletes", Novelty::Deletes},
+                                            {"both", Novelty::Both}});
+    return sampled(walk_backwards, self, BackwardWalkOptions{count, length, preferred, seed}, limits);
 }
 
 BoundPreImages focused(const Limits& limits, const BoundRegression& self, int count, double breadth_first,
@@ -104,7 +89,10 @@ auto complete_images(const Limits& limits, const BoundPreImages& self, const Fla
                      const std::string& way, uint64_t seed) {
     const Ints numbers = copied(images);
     for (int number : numbers) require(number >= -1 && number < self.images.size(), "no pre-image ", number);
-    const Completion completion = to_completion(way);
+    const auto completion = chosen<Completion>("choice", way,
+                                               {{"atoms", Completion::Atoms},
+                                                {"exclusive", Completion::Exclusive},
+                                                {"variables", Completion::Variables}});
     return to_arrays(guarded([&] {
         return complete(self.regression.task, self.regression.mutexes, self.images, numbers, completion, seed,
                         limits);
@@ -127,9 +115,7 @@ bool improve(const Limits& limits, BoundPreImages& self, double seconds) {
 Numpy<int, 2> walk(const Limits& limits, const BoundTask& bound, int count, int steps, uint64_t seed) {
     require(count >= 0 && steps >= 0, "the numbers of walks and of their steps must not be negative");
     Ints states = guarded([&] {
-        return random_walks(
-            *bound.make_space(bound.task.initial_state, limits),
-            [&](int op) { return bound.is_artificial(op); }, count, steps, seed, limits);
+        return random_walks(*bound.make_space(bound.task.initial_state, limits), count, steps, seed, limits);
     });
     return to_numpy(std::move(states),
                     {static_cast<size_t>(count), static_cast<size_t>(bound.task.num_variables())});
@@ -152,8 +138,7 @@ auto label(const Limits& limits, const BoundTask& bound, const States& starts, B
     const StateRows rows = bound.checked(starts);
     options.limits = limits;
     PlanLabels labels = with_heuristic(limits, bound, heuristic, [&](StateSpace& space, Evaluator& h) {
-        return label_by_search(space, rows.batch(), {&h}, options, seconds,
-                               [&](int op) { return bound.is_artificial(op); });
+        return label_by_search(space, rows.batch(), h, options, seconds);
     });
     const size_t count = labels.steps.size();  // before it is moved: arguments have no order
     return std::tuple(to_numpy(std::move(labels.states), {count, rows.columns}),
@@ -163,8 +148,7 @@ auto label(const Limits& limits, const BoundTask& bound, const States& starts, B
 auto bellman(const Limits& limits, const BoundTask& bound, const States& states, BoundHeuristic& heuristic) {
     const StateRows rows = bound.checked(states);
     return to_numpy(with_heuristic(limits, bound, heuristic, [&](StateSpace& space, Evaluator& h) {
-        return bellman_values(
-            space, rows.batch(), h, [&](int op) { return bound.is_artificial(op); }, limits);
+        return bellman_values(space, rows.batch(), h, limits);
     }));
 }
 
@@ -172,10 +156,9 @@ auto distances(const Limits& limits, const BoundTask& bound, const States& state
                SearchOptions options, uint64_t max_evaluations) {
     const StateRows rows = bound.checked(states);
     options.limits = limits;
-    Distances found = with_heuristic(limits, bound, heuristic, [&](StateSpace& space, Evaluator& h) {
-        return distances_by_search(space, rows.batch(), {&h}, options, max_evaluations);
-    });
-    return std::pair(to_numpy(std::move(found.h)), found.evaluations);
+    return to_numpy(with_heuristic(limits, bound, heuristic, [&](StateSpace& space, Evaluator& h) {
+        return distances_by_search(space, rows.batch(), h, options, max_evaluations);
+    }));
 }
 
 }  // namespace
@@ -198,10 +181,11 @@ void bind_sampling(nb::module_& m) {
         .def("complete", limited(&complete_images))
         .def("smallest_depths", limited(&depths));
     nb::class_<BoundRegression>(m, "Regression")
-        .def("__init__", limited(&make_regression), KeepFirst())
+        .def("__init__", limited(+[](const Limits& limits, BoundRegression* self, const BoundTask& task) {
+                 new (self) BoundRegression(task, limits);
+             }),
+             KeepFirst())
         .def("add_h2", limited(&add_h2))
-        .def_prop_ro("num_left_out", [](const BoundRegression& r) { return r.task.num_left_out; })
-        .def_prop_ro("num_mutexes", [](const BoundRegression& r) { return r.mutexes.num_pairs(); })
         .def("exclusive",
              [](const BoundRegression& r, int a, int b) {
                  for (int fact : {a, b}) checked_number(fact, r.task.task.num_facts(), "no such fact");

@@ -68,7 +68,6 @@ class CallableEvaluator : public Evaluator {
     const bool is_of_edges_;
 };
 
-// Operators of the result that only note that a goal is reached are no part of the plan.
 Dict to_dict(const BoundSpace& bound, const StateSpace& space, const SearchResult& result) {
     constexpr const char* kStatus[] = {"solved",        "unsolvable",  "gave up",   "out of time",
                                        "out of memory", "interrupted", "terminated"};
@@ -87,7 +86,7 @@ Dict to_dict(const BoundSpace& bound, const StateSpace& space, const SearchResul
     nb::list plan;
     int64_t plan_cost = 0;
     for (int op : result.plan) {
-        if (bound.is_artificial(op)) continue;
+        if (space.is_artificial(op)) continue;
         plan.append(bound.operator_name(op));
         plan_cost += space.cost(op);
     }
@@ -122,18 +121,14 @@ class PreparedSearch {
     // `held` are locked, by this thread or by one that waits for it.
     SearchResult run(const StateSpace& space, const Exclusive::Set& held) const {
         const Exclusive::Holder holder(held);
-        if (!options_.deepen || !first_) return run_search(space, evaluators_, options_);
-        double start = monotonic_seconds();
         SearchResult result;
-        try {
-            const PieceDeepening* deepening = first_->deepening(options_.limits);
-            if (!deepening) return run_search(space, evaluators_, options_);
-            result = deepening->search(space.initial_state, options_);
-        } catch (const Stopped& stopped) {
-            result.status = status_of(stopped.reason);
-        }
+        result.run([&] {
+            const bool deepens = options_.deepen && first_;
+            const PieceDeepening* deepening = deepens ? first_->deepening(options_.limits) : nullptr;
+            result = deepening ? deepening->search(space.initial_state, options_)
+                               : run_search(space, evaluators_, options_);
+        });
         result.state_bytes = space.packing().num_bytes();
-        result.seconds = monotonic_seconds() - start;
         return result;
     }
 
@@ -146,28 +141,18 @@ class PreparedSearch {
 };
 
 Ints start_of(const BoundSpace& bound, const std::optional<States>& state) {
-    if (state) return bound.checked_one(*state).values;
+    if (state) {
+        require(state->shape(0) == 1, "expected one state");
+        return bound.checked(*state).values;
+    }
     if (!bound.initial_state()) refuse("a search of a puzzle needs a state to start from");
     return *bound.initial_state();
 }
 
 using Heuristics = nb::typed<nb::list, nb::any>;
 
-Dict search(const Limits& limits, const BoundSpace& bound, std::optional<States> state,
-            const Heuristics& heuristics, const SearchOptions& options) {
-    Ints initial = start_of(bound, state);
-    const PreparedSearch prepared(bound, heuristics, options, limits);
-    std::unique_ptr<StateSpace> space;
-    const SearchResult result = guarded([&] {
-        space = bound.make_space(std::move(initial), limits);
-        const auto locks = Exclusive::lock_all(prepared.used());
-        return prepared.run(*space, prepared.used());
-    });
-    return to_dict(bound, *space, result);
-}
-
 // Searches from one state in turns, until one finds a plan or proves that there is none. Returns the number
-// of that search, or -1, and the results of all.
+// of that search, or -1, and the results of all. The first one runs in this thread.
 std::pair<int, std::vector<Dict>> search_in_turns(
     const Limits& limits, const BoundSpace& bound, std::optional<States> state,
     const std::vector<std::pair<Heuristics, SearchOptions>>& searches, std::vector<double> seconds) {
@@ -199,9 +184,6 @@ std::pair<int, std::vector<Dict>> search_in_turns(
         } catch (const Stopped& stopped) {
             results[i].status = status_of(stopped.reason);
             ends_all = false;
-        } catch (const std::bad_alloc&) {
-            results[i].status = SearchStatus::OutOfMemory;
-            ends_all = false;
         } catch (...) {
             errors[i] = std::current_exception();
         }
@@ -214,12 +196,13 @@ std::pair<int, std::vector<Dict>> search_in_turns(
         const auto locks = Exclusive::lock_all(used);
         std::vector<std::thread> threads;
         threads.reserve(prepared.size());
-        for (size_t i = 0; i < prepared.size(); ++i) try {
+        for (size_t i = 1; i < prepared.size(); ++i) try {
                 threads.emplace_back(run, i);
             } catch (const std::exception&) {  // no memory for a thread: the others go on
                 results[i].status = SearchStatus::OutOfMemory;
                 turns.leave(i, false);
             }
+        if (!prepared.empty()) run(0);
         for (std::thread& thread : threads) thread.join();
         for (const std::exception_ptr& error : errors)
             if (error) std::rethrow_exception(error);
@@ -269,20 +252,11 @@ void bind_search(nb::module_& m) {
         .def_rw("seed", &SearchOptions::seed)
         .def_rw("max_evaluations", &SearchOptions::max_evaluations)
         .def_rw("max_expansions", &SearchOptions::max_expansions)
-        .def_prop_rw(
-            "queues",  // pairs: the number of the evaluator that orders it, and of the one that prefers or -1
-            [](const SearchOptions& options) {
-                std::vector<std::pair<int, int>> queues;
-                for (const Queue& queue : options.queues)
-                    queues.emplace_back(queue.evaluator, queue.preferred_by);
-                return queues;
-            },
-            [](SearchOptions& options, const std::vector<std::pair<int, int>>& queues) {
-                options.queues.clear();
-                for (auto [evaluator, preferred_by] : queues)
-                    options.queues.push_back({evaluator, preferred_by});
-            });
-    m.def("search", limited(&search));
+        // Pairs: the number of the evaluator that orders it, and of the one that prefers or -1.
+        .def("set_queues", [](SearchOptions& options, const std::vector<std::pair<int, int>>& queues) {
+            options.queues.clear();
+            for (auto [evaluator, preferred_by] : queues) options.queues.push_back({evaluator, preferred_by});
+        });
     m.def("search_in_turns", limited(&search_in_turns));
     m.def("explore", limited(&explore));
 }

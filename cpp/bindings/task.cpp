@@ -35,11 +35,19 @@ void BoundSpace::check_value(const StateRows& states, size_t i, int variable) co
         refuse("state ", i, " has no value ", value, " for variable ", variable);
 }
 
-void BoundTask::check_states(const StateRows& states) const {
-    require(static_cast<int>(states.columns) == task.num_variables(),
-            "states must have one column per variable (", task.num_variables(), ")");
-    for (size_t i = 0; i < states.count; ++i)
-        for (int v = 0; v < task.num_variables(); ++v) check_value(states, i, v);
+void BoundSpace::check_columns(const StateRows& states) const {
+    require(states.columns == domain_sizes().size(), "states must have one column per variable (",
+            domain_sizes().size(), ")");
+}
+
+StateRows BoundSpace::checked(const States& given) const {
+    StateRows states(given);
+    check_columns(states);
+    for (size_t i = 0; i < states.count; ++i) {
+        for (size_t v = 0; v < states.columns; ++v) check_value(states, i, static_cast<int>(v));
+        check_state(states.row(i));
+    }
+    return states;
 }
 
 std::unique_ptr<Evaluator> BoundTask::make_evaluator(const std::string& name, CostType cost,
@@ -143,18 +151,22 @@ int checked_op(const BoundTask& bound, int op) {
     return checked_number(op, bound.task.num_operators(), "no such operator");
 }
 
-std::pair<Numpy<int>, Numpy<int, 2>> successors(const BoundTask& bound, States given) {
-    const StateRows state = bound.checked_one(given);
-    const Task& task = bound.task;
-    Ints ops;
-    guarded(
-        [&] { bound.generator({}).applicable([&](int variable) { return state.values[variable]; }, ops); });
-    std::sort(ops.begin(), ops.end());
-    size_t variables = task.num_variables();
-    Ints values(ops.size() * variables);
-    for (size_t i = 0; i < ops.size(); ++i) task.apply(ops[i], state.row(0), values.data() + i * variables);
-    size_t count = ops.size();
-    return {to_numpy(std::move(ops)), to_numpy(std::move(values), {count, variables})};
+// Of each successor of states: the row it comes from, the operator, and its values.
+auto expand(const BoundSpace& bound, States given) {
+    const StateRows states = bound.checked(given);
+    Ints parents, ops, children, applicable, reached;
+    guarded([&] {
+        const auto space = bound.make_space(Ints(states.columns), {});
+        for (size_t i = 0; i < states.count; ++i) {
+            space->successors(states.row(i), -1, applicable, reached);
+            parents.insert(parents.end(), applicable.size(), static_cast<int>(i));
+            ops.insert(ops.end(), applicable.begin(), applicable.end());
+            children.insert(children.end(), reached.begin(), reached.end());
+        }
+    });
+    const size_t count = ops.size();
+    return std::tuple(to_numpy(std::move(parents)), to_numpy(std::move(ops)),
+                      to_numpy(std::move(children), {count, states.columns}));
 }
 
 // Per fact the name of its atom; empty for negated atoms, "none of the others" and the artificial goal.
@@ -191,7 +203,9 @@ std::tuple<std::string, int64_t, Facts, std::vector<std::tuple<Facts, int, int>>
 }  // namespace
 
 void bind_task(nb::module_& m) {
-    nb::class_<BoundSpace>(m, "Space").def_prop_ro("domain_sizes", &BoundSpace::domain_sizes);
+    nb::class_<BoundSpace>(m, "Space")
+        .def_prop_ro("domain_sizes", &BoundSpace::domain_sizes)
+        .def("expand", &expand);
     nb::class_<BoundTask, BoundSpace>(m, "Task")
         .def_prop_ro("num_facts", [](const BoundTask& b) { return b.task.num_facts(); })
         .def_prop_ro("num_operators", [](const BoundTask& b) { return b.task.num_operators(); })
@@ -212,8 +226,7 @@ void bind_task(nb::module_& m) {
              [](const BoundTask& b, int op) { return b.task.operator_name(checked_op(b, op)); })
         .def("is_artificial",
              [](const BoundTask& b, int op) { return b.task.is_artificial(checked_op(b, op)); })
-        .def("operator_parts", &operator_parts)
-        .def("successors", &successors);
+        .def("operator_parts", &operator_parts);
     m.def("ground", limited(&ground_task));
 }
 

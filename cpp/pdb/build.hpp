@@ -14,12 +14,11 @@ Table build_pieces(const PiecePuzzle& puzzle, const PieceIndex& index, const Lim
 // blank.
 Table build_tiles(const SlidingTiles& puzzle, const PieceIndex& index, bool additive, const Limits& limits);
 
-// The engines behind build_pieces, one per number of orientations. `index` is in Myrvold-Ruskey order.
+// The engines behind build_pieces: for one orientation, and for more. `index` is in Myrvold-Ruskey order.
 Table build_unoriented(const PiecePuzzle& puzzle, const PieceIndex& index, const Limits& limits);
-Table build_flips(const PiecePuzzle& puzzle, const PieceIndex& index, const Limits& limits);
-Table build_twists(const PiecePuzzle& puzzle, const PieceIndex& index, const Limits& limits);
+Table build_oriented(const PiecePuzzle& puzzle, const PieceIndex& index, const Limits& limits);
 
-// A table with the same entries in the narrowest form.
+// A table with the same entries of 4, 8, 16 or 32 bits, whatever is enough.
 Table narrowed(Table table);
 
 }  // namespace hstar

@@ -77,11 +77,7 @@ class LineSearch {
     }
 
   private:
-    static bool is_empty(const Line& line) {
-        uint64_t any = 0;
-        for (uint64_t word : line) any |= word;
-        return any == 0;
-    }
+    static bool is_empty(const Line& line) { return line == Line{}; }
 
     static void merge(Line& into, const Line& from, uint32_t x) {
         for (uint32_t w = 0; w < Words; ++w) into[w] |= exclusive_or_bits(from[w ^ (x >> 6)], x & 63);
@@ -226,32 +222,24 @@ class TwistSearch {
 
 }  // namespace
 
-Table build_flips(const PiecePuzzle& puzzle, const PieceIndex& index, const Limits& limits) {
+Table build_oriented(const PiecePuzzle& puzzle, const PieceIndex& index, const Limits& limits) {
     PieceMoves moves(puzzle, index, limits);
-    Table table(index.size(), 4);  // every pattern of edges is within 14 moves of its goal
-    auto goal_line = static_cast<uint32_t>(index.rank_permutation(puzzle.goal.data()));
-    auto goal_orientation = static_cast<uint32_t>(index.rank_orientation(puzzle.goal.data()));
-    auto search = [&]<int Words>() {
-        LineSearch<Words>(moves, table, limits).run(goal_line, goal_orientation);
-    };
-    if (index.num_orientations <= 64)
-        search.template operator()<1>();
-    else if (index.num_orientations <= 128)
-        search.template operator()<2>();
-    else
-        throw std::length_error("patterns of more than seven edges are too large");
-    return table;
-}
-
-Table build_twists(const PiecePuzzle& puzzle, const PieceIndex& index, const Limits& limits) {
-    PieceMoves moves(puzzle, index, limits);
+    Table table(index.size(), 4);  // every pattern of edges or corners is within 14 moves of its goal
+    const auto goal_permutation = static_cast<uint32_t>(index.rank_permutation(puzzle.goal.data()));
+    const auto goal_orientation = static_cast<uint32_t>(index.rank_orientation(puzzle.goal.data()));
+    const uint32_t permutations = moves.num_permutations(), orientations = moves.num_orientations();
+    if (index.group.orientations == 2) {
+        if (orientations > 128) throw std::length_error("patterns of more than seven edges are too large");
+        if (orientations > 64)
+            LineSearch<2>(moves, table, limits).run(goal_permutation, goal_orientation);
+        else
+            LineSearch<1>(moves, table, limits).run(goal_permutation, goal_orientation);
+        return table;
+    }
     TwistSearch search(moves, limits);
-    search.run(static_cast<uint32_t>(index.rank_permutation(puzzle.goal.data())),
-               static_cast<uint32_t>(index.rank_orientation(puzzle.goal.data())));
+    search.run(goal_permutation, goal_orientation);
     // Transpose in blocks, so that both sides stay in the cache.
     constexpr uint32_t kBlock = 64;
-    Table table(index.size(), 4);  // every pattern of corners is within 14 moves of its goal
-    uint32_t permutations = moves.num_permutations(), orientations = moves.num_orientations();
     for (uint32_t p0 = 0; p0 < permutations; p0 += kBlock)
         for (uint32_t o = 0; o < orientations; ++o)
             for (uint32_t p = p0; p < std::min(p0 + kBlock, permutations); ++p)

@@ -6,9 +6,8 @@
 namespace hstar {
 
 Table build_pieces(const PiecePuzzle& puzzle, const PieceIndex& index, const Limits& limits) {
-    if (index.group.orientations == 1) return build_unoriented(puzzle, index, limits);
-    return index.group.orientations == 2 ? build_flips(puzzle, index, limits)
-                                         : build_twists(puzzle, index, limits);
+    return index.group.orientations == 1 ? build_unoriented(puzzle, index, limits)
+                                         : build_oriented(puzzle, index, limits);
 }
 
 Table build_unoriented(const PiecePuzzle& puzzle, const PieceIndex& index, const Limits& limits) {
@@ -96,7 +95,7 @@ Table narrowed(Table table) {
         uint32_t value = view.get(i);
         if (value != kUnreached) largest = std::max(largest, value);
     }
-    int bits = bits_for(largest);
+    const int bits = largest < 15 ? 4 : largest < 255 ? 8 : largest < 65535 ? 16 : 32;
     if (bits >= table.bits()) return table;
     Table narrow(table.size(), bits);
     for (uint64_t i = 0; i < table.size(); ++i) narrow.set(i, view.get(i));

@@ -11,29 +11,6 @@ namespace hstar {
 
 namespace {
 
-// Maps indices of a pattern of pieces to those of a part of the pattern, or of the same pieces in another
-// order. Locations and orientations are mapped separately, so two small tables serve all indices.
-class PieceMap {
-  public:
-    PieceMap(const PieceIndex& from, const PieceIndex& to, std::vector<int> state) : to_(to) {
-        for (uint64_t p = 0; p < from.permutations.size(); ++p) {
-            from.unrank_parts(p, 0, state.data());
-            permutations_.push_back(static_cast<uint32_t>(to.rank_permutation(state.data())));
-        }
-        for (uint64_t o = 0; o < from.num_orientations; ++o) {
-            from.unrank_parts(0, o, state.data());
-            orientations_.push_back(static_cast<uint32_t>(to.rank_orientation(state.data())));
-        }
-    }
-    uint64_t operator()(uint64_t permutation, uint64_t orientation) const {
-        return orientations_[orientation] * to_.permutations.size() + permutations_[permutation];
-    }
-
-  private:
-    const PieceIndex& to_;
-    std::vector<uint32_t> permutations_, orientations_;
-};
-
 bool contains(const PatternIndex& whole, const PatternIndex& part) {
     const auto& all = whole.variables();
     return std::ranges::all_of(part.variables(), [&](int v) { return std::ranges::count(all, v) > 0; });
@@ -50,19 +27,22 @@ void for_each_pair(const PatternIndex& from, const PatternIndex& to, const Limit
     auto* pieces_to = dynamic_cast<const PieceIndex*>(&to);
     auto* classes_to = dynamic_cast<const CornerSymmetryIndex*>(&to);
     std::vector<int> state = scratch_state(from);
-    if (pieces_from && pieces_to && from.variables() == to.variables() &&
-        pieces_from->order == pieces_to->order) {
-        for (uint64_t i = 0; i < from.size(); ++i) {
-            if (i % 65536 == 0) limits.check();
-            use(i, i);
+    if (pieces_from && pieces_to) {
+        // Locations and orientations are mapped separately, so two small tables serve all indices.
+        std::vector<uint32_t> permutations, orientations;
+        for (uint64_t p = 0; p < pieces_from->permutations.size(); ++p) {
+            pieces_from->unrank_parts(p, 0, state.data());
+            permutations.push_back(static_cast<uint32_t>(pieces_to->rank_permutation(state.data())));
         }
-    } else if (pieces_from && pieces_to) {
-        PieceMap map(*pieces_from, *pieces_to, state);
-        uint64_t i = 0, permutations = pieces_from->permutations.size();
-        for (uint64_t o = 0; o < pieces_from->num_orientations; ++o)
-            for (uint64_t p = 0; p < permutations; ++p, ++i) {
+        for (uint64_t o = 0; o < pieces_from->num_orientations; ++o) {
+            pieces_from->unrank_parts(0, o, state.data());
+            orientations.push_back(static_cast<uint32_t>(pieces_to->rank_orientation(state.data())));
+        }
+        uint64_t i = 0;
+        for (uint64_t orientation : orientations)
+            for (uint64_t permutation : permutations) {
                 if (i % 65536 == 0) limits.check();
-                use(i, map(p, o));
+                use(i++, orientation * pieces_to->permutations.size() + permutation);
             }
     } else if (classes_to && pieces_from && pieces_from->order == IndexOrder::MyrvoldRuskey) {
         std::vector<uint64_t> ranks;

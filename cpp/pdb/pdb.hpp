@@ -58,7 +58,6 @@ class Pdb : public PatternHeuristic {
           table_(table),
           memory_(std::move(memory)),
           base_(std::move(base)) {
-        if (grouping_.number == 0) refuse("groups must have at least one member");
         uint64_t cells = grouping_.num_cells(index_->size());
         if (table_.size != cells) refuse("the table has ", table_.size, " entries instead of ", cells);
     }

@@ -19,7 +19,7 @@ namespace hstar {
 
 class PieceMoves {
   public:
-    // The index must be in Myrvold-Ruskey order. Throws std::length_error if entries would exceed 32 bits.
+    // Throws std::length_error if entries would exceed 32 bits.
     PieceMoves(const PiecePuzzle& puzzle, const PieceIndex& index, const Limits& limits)
         : num_moves_(puzzle.num_moves()), base_(index.group.orientations) {
         shift_ = std::bit_width(index.permutations.size() - 1);

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <tuple>
 
 #include "pdb/piece_moves.hpp"
 #include "search/ida_star.hpp"
@@ -9,7 +10,6 @@
 namespace hstar {
 
 inline uint64_t TrackedPattern::cell(uint32_t permutation, uint32_t orientation) const {
-    if (!reordered.empty()) permutation = reordered[permutation];
     return pdb->grouping().cell(static_cast<uint64_t>(orientation) * moves->num_permutations() + permutation);
 }
 
@@ -37,9 +37,8 @@ class PieceWalker {
         levels_.assign(1, {});
         Level& root = levels_[0];
         for (const TrackedPattern& pattern : patterns_) {
-            PieceIndex plain(pattern.index->group, pattern.index->variables(), IndexOrder::MyrvoldRuskey);
-            const Place place{static_cast<uint32_t>(plain.rank_permutation(start_.data())),
-                              static_cast<uint32_t>(plain.rank_orientation(start_.data()))};
+            const Place place{static_cast<uint32_t>(pattern.index->rank_permutation(start_.data())),
+                              static_cast<uint32_t>(pattern.index->rank_orientation(start_.data()))};
             root.end.push_back(place);
             root.end_h =
                 std::max(root.end_h, pattern.table.get(pattern.cell(place.permutation, place.orientation)));
@@ -67,9 +66,7 @@ class PieceWalker {
         level.places.resize(count * tracked);
         level.cells.resize(count * tracked);
         for (size_t i = 0; i < count; ++i) level.children[i] = {moves[i], 0};
-        // h is an integer: the largest a child may have.
-        auto largest = static_cast<uint32_t>(std::max(budget - 1, 0.0));
-        bool none_fits = budget < 1;
+        const double largest = budget - 1;  // the h that a child may have
         uint32_t smallest_over = kUnreached;
         counters.generated += count;
         counters.evaluated += count;
@@ -82,7 +79,7 @@ class PieceWalker {
                 size_t kept = 0;
                 for (size_t i = 0; i < count; ++i) {
                     uint32_t value = patterns_[k].table.get(level.cells[i * tracked + k]);
-                    if (value > largest || none_fits) {
+                    if (value > largest) {
                         smallest_over = std::min(smallest_over, value);
                         continue;
                     }
@@ -192,26 +189,19 @@ std::unique_ptr<PieceDeepening> PieceDeepening::make(const Puzzle& puzzle, const
         if (!pdb || pdb->base()) return nullptr;
         auto* index = dynamic_cast<const PieceIndex*>(&pdb->index());
         if (!index || index->permutations.size() * puzzle.num_moves() * 4 > kMaxTableBytes) return nullptr;
-        made->patterns_.push_back({pdb, index, nullptr, {}, {}, pdb->table()});
+        made->patterns_.push_back({pdb, index, nullptr, {}, pdb->table()});
     }
-    std::map<std::pair<int, size_t>, std::shared_ptr<const PieceMoves>> shared;  // by group and size
+    // By group, number of pieces, and order.
+    std::map<std::tuple<int, size_t, IndexOrder>, std::shared_ptr<const PieceMoves>> shared;
     for (TrackedPattern& pattern : made->patterns_) {
         const PieceIndex& index = *pattern.index;
-        PieceIndex plain(index.group, index.variables(), IndexOrder::MyrvoldRuskey);
-        auto& moves = shared[{index.group.first, index.variables().size()}];
-        if (!moves) moves = std::make_shared<PieceMoves>(*pieces, plain, limits);
+        auto& moves = shared[{index.group.first, index.variables().size(), index.order}];
+        if (!moves) moves = std::make_shared<PieceMoves>(*pieces, index, limits);
         pattern.moves = moves;
         uint64_t bytes = TableView::num_bytes(pattern.table.size, pattern.table.bits);
-        if (bytes <= kMaxTableBytes) {
-            pattern.memory.assign(pattern.table.data, pattern.table.data + bytes);
-            pattern.table.data = pattern.memory.data();
-        }
-        if (index.order == IndexOrder::MyrvoldRuskey) continue;
-        std::vector<int> state = puzzle.goal;
-        for (uint64_t p = 0; p < plain.permutations.size(); ++p) {
-            plain.unrank_parts(p, 0, state.data());
-            pattern.reordered.push_back(static_cast<uint32_t>(index.rank_permutation(state.data())));
-        }
+        if (bytes > kMaxTableBytes) continue;
+        pattern.memory.assign(pattern.table.data, pattern.table.data + bytes);
+        pattern.table.data = pattern.memory.data();
     }
     std::stable_sort(made->patterns_.begin(), made->patterns_.end(), [](const auto& a, const auto& b) {
         return sampled_mean(a.table) > sampled_mean(b.table);

@@ -13,8 +13,7 @@ struct TrackedPattern {
     std::shared_ptr<const Pdb> pdb;
     const PieceIndex* index;
     std::shared_ptr<const PieceMoves> moves;
-    std::vector<uint32_t> reordered;  // lexicographic order: the rank of a permutation in it
-    AlignedVector<uint8_t> memory;    // a copy of the table, which may lie in small pages of a file
+    AlignedVector<uint8_t> memory;  // a copy of the table, which may lie in small pages of a file
     TableView table;
 
     uint64_t cell(uint32_t permutation, uint32_t orientation) const;

@@ -169,49 +169,41 @@ Table build_projection(const Task& task, const ProjectionIndex& index, const std
     }
     Task backward = reversed(abstraction, index);
     SuccessorGenerator generator(backward);
-    std::vector<uint32_t> best(index.size(), kUnreached);
+    Table best(index.size(), 32);
+    const TableView distance = best.view();
     using Entry = std::pair<uint32_t, uint64_t>;
     std::priority_queue<Entry, std::vector<Entry>, std::greater<>> open;
 
-    size_t count = index.variables().size();
-    std::vector<int> full = task.initial_state, values(count), ops;
+    std::vector<int> full = task.initial_state, ops;
     for (auto [variable, value] : task.goal) full[variable] = value;  // the pattern decides
-    auto load = [&](uint64_t i) {
-        index.unrank(i, full.data());
-        for (size_t v = 0; v < count; ++v) values[v] = full[index.variables()[v]];
-    };
+    const auto value_at = [&](int position) { return full[index.variables()[position]]; };
     for (uint64_t i = 0; i < index.size(); ++i) {
         if (i % 65536 == 0) limits.check();
         index.unrank(i, full.data());
         if (!task.is_goal(full.data())) continue;
-        best[i] = 0;
+        best.set(i, 0);
         open.emplace(0, i);
     }
     for (uint64_t steps = 0; !open.empty(); ++steps) {
         if (steps % 4096 == 0) limits.check();
         auto [d, i] = open.top();
         open.pop();
-        if (d > best[i]) continue;
-        load(i);
+        if (d > distance.get(i)) continue;
+        index.unrank(i, full.data());
         ops.clear();
-        generator.applicable([&](int variable) { return values[variable]; }, ops);
+        generator.applicable(value_at, ops);
         for (int op : ops) {
             uint64_t before = i;
-            for (auto [variable, value] : backward.effects[op])
-                before += index.multiplier(variable) *
-                          (static_cast<uint64_t>(value) - static_cast<uint64_t>(values[variable]));
+            for (auto [position, value] : backward.effects[op])
+                before += index.multiplier(position) *
+                          (static_cast<uint64_t>(value) - static_cast<uint64_t>(value_at(position)));
             uint64_t through = static_cast<uint64_t>(d) + static_cast<uint64_t>(backward.cost[op]);
-            if (through >= best[before]) continue;
-            best[before] = static_cast<uint32_t>(through);
-            open.emplace(best[before], before);
+            if (through >= distance.get(before)) continue;
+            best.set(before, static_cast<uint32_t>(through));
+            open.emplace(through, before);
         }
     }
-    uint32_t largest = 0;
-    for (uint32_t distance : best)
-        if (distance != kUnreached) largest = std::max(largest, distance);
-    Table table(index.size(), bits_for(largest));
-    for (uint64_t i = 0; i < index.size(); ++i) table.set(i, best[i]);
-    return table;
+    return narrowed(std::move(best));
 }
 
 uint64_t fingerprint(const Task& task) {

@@ -66,26 +66,15 @@ class Table {
 
     // `value` is at most largest(), or kUnreached.
     void set(uint64_t i, uint32_t value) {
-        switch (bits_) {
-            case 2:
-            case 4: {
-                int per_byte = 8 / bits_, shift = static_cast<int>(i % per_byte) * bits_;
-                uint8_t mask = static_cast<uint8_t>(((1u << bits_) - 1) << shift);
-                uint8_t& byte = bytes_[i / per_byte];
-                byte = static_cast<uint8_t>((byte & ~mask) | (value << shift & mask));
-                break;
-            }
-            case 8:
-                bytes_[i] = static_cast<uint8_t>(value);
-                break;
-            case 16: {
-                uint16_t narrow = static_cast<uint16_t>(value);
-                std::memcpy(bytes_.data() + 2 * i, &narrow, 2);
-                break;
-            }
-            default:
-                std::memcpy(bytes_.data() + 4 * i, &value, 4);
+        const uint64_t position = i * static_cast<uint64_t>(bits_);  // of its first bit
+        uint8_t* bytes = bytes_.data() + position / 8;
+        if (bits_ >= 8) {
+            for (int bit = 0; bit < bits_; bit += 8) *bytes++ = static_cast<uint8_t>(value >> bit);
+            return;
         }
+        const auto shift = static_cast<int>(position % 8);
+        const auto mask = static_cast<uint8_t>(((1u << bits_) - 1) << shift);
+        *bytes = static_cast<uint8_t>((*bytes & ~mask) | (value << shift & mask));
     }
     AlignedVector<uint8_t> take_bytes() { return std::move(bytes_); }
     uint8_t* bytes() { return bytes_.data(); }
@@ -95,10 +84,5 @@ class Table {
     int bits_;
     AlignedVector<uint8_t> bytes_;
 };
-
-// The narrowest of 4, 8, 16 and 32 bits that holds values up to `largest` and kUnreached.
-inline int bits_for(uint32_t largest) {
-    return largest < 15 ? 4 : largest < 255 ? 8 : largest < 65535 ? 16 : 32;
-}
 
 }  // namespace hstar

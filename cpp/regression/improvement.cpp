@@ -8,6 +8,7 @@
 
 #include "regression/regression.hpp"
 #include "regression/subset_index.hpp"
+#include "task/successors.hpp"
 
 namespace hstar {
 
@@ -30,23 +31,13 @@ struct DistinctSets {
     std::vector<int> number;  // per pre-image: its set
 };
 
-Rows<int> preconditions(const SetTask& task) {
-    Rows<int> rows;
-    for (int op = 0; op < task.task.num_operators(); ++op) {
-        for (Assignment needed : task.task.pre[op]) rows.push(task.task.fact(needed));
-        rows.close_row();
-    }
-    return rows;
-}
-
 class Improver {
   public:
     Improver(const SetTask& task, const Rows<int>& sets, const std::vector<int>& depths, const Limits& limits)
         : task_(task),
           sets_(sets),
           meter_(limits),
-          preconditions_(preconditions(task)),
-          applicable_(task.task, preconditions_, limits),
+          generator_(task.task, limits),
           known_(task.task, sets, limits),
           checked_(sets.size(), 0),
           fact_of_(task.task.num_variables(), -1) {
@@ -74,13 +65,16 @@ class Improver {
         for (int fact : sets_[set]) fact_of_[task_.task.variable_of[fact]] = fact;
         uint64_t work = 1;
         int best = known_.smallest(fact_of_, depth(set), since, work);
-        applicable_.each(fact_of_, [&](int op) {
-            if (!task_.is_usable[op]) return;
+        ops_.clear();
+        generator_.applicable([&](int v) { return std::max(-1, fact_of_[v] - task_.task.first_fact[v]); },
+                              ops_);
+        for (int op : ops_) {
+            if (!task_.is_usable[op]) continue;
             const int step = !task_.task.is_artificial(op);
             apply(op);
             best = known_.smallest(fact_of_, best - step, since, work) + step;
             undo();
-        });
+        }
         for (int fact : sets_[set]) fact_of_[task_.task.variable_of[fact]] = -1;
         if (best < depth(set)) known_.lower(set, best);
         meter_.spend(work);
@@ -106,10 +100,11 @@ class Improver {
     const SetTask& task_;
     const Rows<int>& sets_;
     WorkMeter meter_;
-    const Rows<int> preconditions_;
-    SubsetIndex applicable_, known_;
+    const SuccessorGenerator generator_;
+    SubsetIndex known_;
     std::vector<uint64_t> checked_;  // per set: the clock of known_ when its bounds were last checked
     std::vector<int> fact_of_;       // per variable: the fact of the current set, or -1
+    std::vector<int> ops_;
     std::vector<std::pair<int, int>> changed_;
 };
 

@@ -216,10 +216,4 @@ std::vector<char> Mutexes::add_h2(const SetTask& task, const Limits& limits) {
     return possible;
 }
 
-uint64_t Mutexes::num_pairs() const {
-    uint64_t count = 0;
-    for (uint64_t word : bits_) count += static_cast<uint64_t>(std::popcount(word));
-    return count / 2;
-}
-
 }  // namespace hstar

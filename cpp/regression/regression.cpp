@@ -31,7 +31,6 @@ SetTask::SetTask(const Task& task)
                 is_usable[op] = 0;
         }
         deletes.close_row();
-        num_left_out += !is_usable[op];
     }
     index_achievers();
 }

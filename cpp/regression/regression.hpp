@@ -29,7 +29,6 @@ struct SetTask {
     std::vector<char> is_fact;                   // per fact of the task: not "none of those"
     std::vector<std::pair<int, int>> negations;  // facts "not a" and "a", where both are facts
     std::vector<char> is_usable;                 // per operator
-    int num_left_out = 0;                        // operators with conditional effects
     Rows<int> deletes;  // per operator: facts deleted whatever the state, besides those that effects replace
     Rows<int> achievers;  // per fact: the usable operators that add it, ascending
 
@@ -60,7 +59,6 @@ class Mutexes {
         return {bits_.data() + static_cast<size_t>(fact) * words_, static_cast<size_t>(words_)};
     }
     bool exclusive(int a, int b) const { return row(a)[b / 64] >> (b % 64) & 1; }
-    uint64_t num_pairs() const;
 
     // Above this number of facts the matrix would take more than half a gigabyte.
     static constexpr int kMostFacts = 1 << 16;

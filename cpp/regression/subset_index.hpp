@@ -31,23 +31,6 @@ class SubsetIndex {
     // or -1), or else `bound`. Looks only at sets changed after `since`. Adds its work to `work`.
     int smallest(const std::vector<int>& fact_of, int bound, uint64_t since, uint64_t& work) const;
 
-    // Calls visit(set) for all sets that hold only facts of `fact_of`.
-    template <class Visit>
-    void each(const std::vector<int>& fact_of, Visit visit) const {
-        std::vector<int> stack{0};
-        while (!stack.empty()) {
-            const Node& node = nodes_[stack.back()];
-            stack.pop_back();
-            if (node.variable < 0) {
-                for (int i = node.first; i < node.last; ++i)
-                    if (is_within(order_[i], fact_of)) visit(order_[i]);
-                continue;
-            }
-            if (node.open >= 0) stack.push_back(node.open);
-            if (int child = child_of(node, fact_of[node.variable]); child >= 0) stack.push_back(child);
-        }
-    }
-
   private:
     struct Node {
         int variable = -1;        // -1: a leaf

@@ -6,10 +6,12 @@
 namespace hstar {
 
 EnvironmentProblem::EnvironmentProblem(const Task& task, const SuccessorGenerator& generator,
-                                       Evaluator* heuristic, NlmEncoding encoding)
+                                       std::unique_ptr<Evaluator> heuristic, std::unique_ptr<Evaluator> lower,
+                                       NlmEncoding encoding)
     : task_(task),
       space_(task, generator, task.initial_state),
-      heuristic_(heuristic),
+      heuristic_(std::move(heuristic)),
+      lower_(std::move(lower)),
       encoding_(std::move(encoding)),
       registry_(space_.packing()),
       parent_(static_cast<size_t>(space_.packing().buffer_bytes())) {
@@ -56,6 +58,14 @@ void EnvironmentProblem::examine(StateId first) {
         known.is_stuck = !known.is_goal && (known.h == kDeadEnd || !has_step);
         known.is_dead_end = known.is_stuck;
     }
+}
+
+float EnvironmentProblem::lower(StateId id) {
+    float& known = known_[id].lower;
+    if (known > 0) return known;
+    const std::vector<int> state = values(id);
+    if (lower_) lower_->evaluate({state.data(), 1, task_.num_variables()}, &known, nullptr);
+    return known = std::max(1.0f, known);
 }
 
 std::span<const EnvironmentProblem::Edge> EnvironmentProblem::expand(StateId id) {

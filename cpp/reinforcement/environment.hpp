@@ -20,8 +20,10 @@ class EnvironmentProblem {
         StateId to;
     };
 
-    // `heuristic` may be null: then h is 0 everywhere. The task and the generator must outlive the problem.
-    EnvironmentProblem(const Task& task, const SuccessorGenerator& generator, Evaluator* heuristic,
+    // `heuristic` gives h, and `lower` is admissible; null stands for 0 and 1 everywhere. The task and the
+    // generator must outlive the problem.
+    EnvironmentProblem(const Task& task, const SuccessorGenerator& generator,
+                       std::unique_ptr<Evaluator> heuristic, std::unique_ptr<Evaluator> lower,
                        NlmEncoding encoding);
 
     const Task& task() const { return task_; }
@@ -42,6 +44,8 @@ class EnvironmentProblem {
     }
 
     float h(StateId id) const { return known_[id].h; }
+    // A lower bound on the steps from a state that is no goal.
+    float lower(StateId id);
     // An artificial operator is no step of a plan: where one of them reaches the goal, so has the state.
     bool is_goal(StateId id) const { return known_[id].is_goal; }
     // No plan can exist: h is infinite, or no operator is applicable. A goal is no dead end.
@@ -59,7 +63,7 @@ class EnvironmentProblem {
 
   private:
     struct Known {
-        float h = 0;
+        float h = 0, lower = 0;  // lower is 0 until somebody asks for it
         bool is_goal = false, is_stuck = false, is_dead_end = false;
         bool is_expanded = false;
         uint32_t first_edge = 0, num_edges = 0;
@@ -70,7 +74,7 @@ class EnvironmentProblem {
 
     const Task& task_;
     TaskSpace space_;
-    Evaluator* heuristic_;
+    std::unique_ptr<Evaluator> heuristic_, lower_;
     NlmEncoding encoding_;
     StateRegistry registry_;
     std::vector<Known> known_;

@@ -12,46 +12,39 @@ namespace hstar {
 
 namespace {
 
-constexpr float kUnknown = std::numeric_limits<float>::quiet_NaN();
 constexpr float kNever = std::numeric_limits<float>::infinity();
 
 }  // namespace
 
-RtdpLearner::RtdpLearner(std::vector<EnvironmentProblem*> problems, std::vector<Evaluator*> lower,
-                         std::vector<int> bucket_of, const NlmShape& shape, std::vector<float> theta,
-                         const RtdpOptions& options, uint64_t seed, int threads)
+RtdpLearner::RtdpLearner(std::vector<EnvironmentProblem*> problems, std::vector<int> bucket_of,
+                         const NlmShape& shape, std::vector<float> theta, const RtdpOptions& options,
+                         uint64_t seed, int threads)
     : problems_(std::move(problems)),
-      lower_evaluators_(std::move(lower)),
       bucket_of_(std::move(bucket_of)),
       network_(std::make_unique<NlmRunner>(shape)),
       options_(options),
       threads_(threads),
-      random_(seed),
-      theta_(std::move(theta)) {
+      random_(seed) {
     require(!problems_.empty(), "there is no problem to learn from");
     require(bucket_of_.size() == problems_.size(), "there must be one bucket per problem");
-    require(lower_evaluators_.empty() || lower_evaluators_.size() == problems_.size(),
-            "there must be one lower bound per problem");
-    require(theta_.size() == shape.num_parameters, "theta must have ", shape.num_parameters, " numbers, not ",
-            theta_.size());
+    require(theta.size() == shape.num_parameters, "theta must have ", shape.num_parameters, " numbers, not ",
+            theta.size());
     require(shape.outputs == 1, "the network must have one output");
-    const double gamma = options.shaping.gamma;
-    require(gamma > 0 && gamma < 1, "the discount must be between 0 and 1, not ", gamma);
     for (EnvironmentProblem* problem : problems_)
         problem->encoding().check(shape, problem->task().num_facts());
     const auto [least, most] = std::ranges::minmax(bucket_of_);
     require(least >= 0, "buckets are numbered from 0");
     buckets_.assign(most + 1, ReplayBucket(static_cast<size_t>(options.capacity)));
-    mean_.assign(theta_.size(), 0.0f);
-    square_.assign(theta_.size(), 0.0f);
-    if (options.target_period) target_ = theta_;
-    if (options.average > 0) average_ = theta_;
+    weights_.mean.assign(theta.size(), 0.0f);
+    weights_.square.assign(theta.size(), 0.0f);
+    if (options.target_period) weights_.target = theta;
+    if (options.average > 0) weights_.average = theta;
+    weights_.theta = std::move(theta);
     for (Values* values : {&online_, &copied_}) {
         values->known.resize(problems_.size());
         renew(*values);
     }
     upper_.resize(problems_.size());
-    lower_.resize(problems_.size());
 }
 
 void RtdpLearner::run(int64_t until, int64_t last, double learning_rate, const Limits& limits) {
@@ -192,7 +185,7 @@ size_t RtdpLearner::choose_action() {
 
 // What V' of a state should be.
 double RtdpLearner::backup(Place place) {
-    const EnvironmentProblem& world = *problems_[place.problem];
+    EnvironmentProblem& world = *problems_[place.problem];
     if (world.is_goal(place.state)) return 0;
     if (world.is_dead_end(place.state)) return options_.shaping.dead_end_value() - phi(place);
     fill_q(place, options_.target_period ? copied_ : online_);
@@ -208,9 +201,9 @@ double RtdpLearner::backup(Place place) {
     }
     if (!options_.bounded) return result;
     float& best = upper(place);
-    for (const auto& edge : problems_[place.problem]->expand(place.state))
+    for (const auto& edge : world.expand(place.state))
         best = std::min(best, 1 + upper({place.problem, edge.to}));
-    const double most = -options_.shaping.discounted(lower(place));
+    const double most = -options_.shaping.discounted(world.lower(place.state));
     const double least = -options_.shaping.discounted(best);
     return std::clamp(result + phi(place), std::min(least, most), most) - phi(place);
 }
@@ -221,19 +214,6 @@ float& RtdpLearner::upper(Place place) {
     while (known.size() < world.size())
         known.push_back(world.is_goal(static_cast<StateId>(known.size())) ? 0 : kNever);
     return known[place.state];
-}
-
-float RtdpLearner::lower(Place place) {
-    if (lower_evaluators_.empty()) return 1;
-    std::vector<float>& known = lower_[place.problem];
-    EnvironmentProblem& world = *problems_[place.problem];
-    known.resize(world.size(), kUnknown);
-    if (std::isnan(known[place.state])) {
-        const std::vector<int> values = world.values(place.state);
-        lower_evaluators_[place.problem]->evaluate({values.data(), 1, static_cast<int>(values.size())},
-                                                   &known[place.state], nullptr);
-    }
-    return std::max(1.0f, known[place.state]);
 }
 
 void RtdpLearner::update() {
@@ -266,7 +246,7 @@ void RtdpLearner::update() {
     for (Place place : batch_) targets_.push_back(backup(place));
 
     std::vector<double> losses(batch_.size());
-    gradient_.resize(theta_.size());
+    gradient_.resize(weights_.theta.size());
     network_->backward(
         *online_.weights, fill_batch(batch_),
         [&](int64_t state, const float* output, float* gradient) {
@@ -284,7 +264,7 @@ void RtdpLearner::update() {
     apply_adam();
     renew(online_);
     if (options_.target_period && progress_.updates % options_.target_period == 0) {
-        target_ = theta_;
+        weights_.target = weights_.theta;
         renew(copied_);
     }
 }
@@ -296,16 +276,17 @@ void RtdpLearner::apply_adam() {
     const auto correction = static_cast<float>(1 / std::sqrt(1 - std::pow(kBeta2, steps)));
     constexpr float kTake1 = 1 - kBeta1, kTake2 = 1 - kBeta2, kKeep2 = kBeta2, kEpsilon = 1e-8f;
     const auto keep = static_cast<float>(1 - learning_rate_ * options_.weight_decay);
-    for (size_t i = 0; i < theta_.size(); ++i) {
+    auto& [theta, average, target, mean, square] = weights_;
+    for (size_t i = 0; i < theta.size(); ++i) {
         const float g = gradient_[i];
-        mean_[i] += kTake1 * (g - mean_[i]);
-        square_[i] = kKeep2 * square_[i] + kTake2 * g * g;
-        theta_[i] = keep * theta_[i] - size * mean_[i] / (std::sqrt(square_[i]) * correction + kEpsilon);
+        mean[i] += kTake1 * (g - mean[i]);
+        square[i] = kKeep2 * square[i] + kTake2 * g * g;
+        theta[i] = keep * theta[i] - size * mean[i] / (std::sqrt(square[i]) * correction + kEpsilon);
     }
     // In the beginning the mean is over fewer updates: the first weights are soon forgotten.
     const auto take =
         static_cast<float>(std::max(options_.average > 0 ? 1 - options_.average : 1, 9 / (steps + 9)));
-    for (size_t i = 0; i < average_.size(); ++i) average_[i] += take * (theta_[i] - average_[i]);
+    for (size_t i = 0; i < average.size(); ++i) average[i] += take * (theta[i] - average[i]);
 }
 
 NlmBatch RtdpLearner::fill_batch(std::span<const Place> places) {
@@ -323,7 +304,7 @@ NlmBatch RtdpLearner::fill_batch(std::span<const Place> places) {
 }
 
 void RtdpLearner::renew(Values& by) {
-    const std::vector<float>& theta = &by == &copied_ ? target_ : theta_;
+    const std::vector<float>& theta = &by == &copied_ ? weights_.target : weights_.theta;
     if (theta.empty()) return;  // there is no copy
     by.weights->assign(network_->shape(), theta.data(), &by == &online_);
     ++by.version;

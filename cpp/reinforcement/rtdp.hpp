@@ -120,41 +120,40 @@ struct RtdpProgress {
 
 class RtdpLearner {
   public:
-    // bucket_of: per problem. lower: per problem an admissible heuristic, for `bounded`; may be empty.
-    RtdpLearner(std::vector<EnvironmentProblem*> problems, std::vector<Evaluator*> lower,
-                std::vector<int> bucket_of, const NlmShape& shape, std::vector<float> theta,
-                const RtdpOptions& options, uint64_t seed, int threads);
+    // bucket_of: per problem.
+    RtdpLearner(std::vector<EnvironmentProblem*> problems, std::vector<int> bucket_of, const NlmShape& shape,
+                std::vector<float> theta, const RtdpOptions& options, uint64_t seed, int threads);
 
     // Whole episodes until so many steps are done, but no step beyond `last`. Throws Stopped; the steps done
     // until then count.
     void run(int64_t until, int64_t last, double learning_rate, const Limits& limits);
 
     const RtdpProgress& progress() const { return progress_; }
-    // The step at which each episode that reached a goal ended.
-    const std::vector<int64_t>& goal_steps() const { return goal_steps_; }
     // The weights to search with.
-    const std::vector<float>& result() const { return options_.average > 0 ? average_ : theta_; }
+    const std::vector<float>& result() const {
+        return options_.average > 0 ? weights_.average : weights_.theta;
+    }
 
+    // The weights, their running mean, the copy that backups use, and the means of Adam.
+    struct Weights {
+        std::vector<float> theta, average, target, mean, square;
+        bool operator==(const Weights&) const = default;
+    };
     // Between episodes, all that the future depends on.
     struct Memory {
         uint64_t random = 0;
-        std::vector<float> theta, average, target, mean, square;
+        Weights weights;
         std::vector<Place> states;            // of one bucket after the other
         std::vector<int64_t> lengths, fresh;  // of the buckets
         std::vector<Place> bounded;           // where a way to the goal was seen
         std::vector<float> upper;             // the length of the best way
         std::vector<Place> dead_ends;         // that expansions found
-        std::vector<int64_t> goal_steps, counters;
-        std::vector<double> sums;  // of RtdpProgress, as the counters
+        std::vector<int64_t> goal_steps;      // when each episode that reached a goal ended
+        std::vector<int64_t> counters;        // of RtdpProgress
+        std::vector<double> sums;
     };
     Memory memory() const;
     void restore(const Memory& memory);
-
-    // V' of a state by the network as it is.
-    float value(Place place) {
-        evaluate({&place, 1}, online_);
-        return static_cast<float>(value(place, online_));
-    }
 
   private:
     // The values that a network gave to states; they hold as long as its version.
@@ -183,11 +182,9 @@ class RtdpLearner {
     double value(Place place, const Values& by) const { return by.known[place.problem][place.state].value; }
     double phi(Place place) const;
     float& upper(Place place);
-    float lower(Place place);
     void see_way(int problem, std::span<const StateId> states);
 
     std::vector<EnvironmentProblem*> problems_;
-    std::vector<Evaluator*> lower_evaluators_;
     std::vector<int> bucket_of_;
     std::unique_ptr<NlmRunner> network_;
     RtdpOptions options_;
@@ -195,10 +192,10 @@ class RtdpLearner {
     Random random_;
     RtdpProgress progress_;
     std::vector<int64_t> goal_steps_;
-    std::vector<float> theta_, average_, target_, mean_, square_, gradient_;
+    Weights weights_;
     Values online_, copied_;
     std::vector<ReplayBucket> buckets_;
-    std::vector<std::vector<float>> upper_, lower_;  // per problem and state; lower is NaN if not computed
+    std::vector<std::vector<float>> upper_;  // per problem and state
     int64_t last_step_ = 0;
     double learning_rate_ = 0;
     // Scratch.
@@ -207,7 +204,7 @@ class RtdpLearner {
     std::vector<int> sizes_;
     std::vector<int64_t> starts_;
     std::vector<NlmEntry> entries_;
-    std::vector<float> entry_values_, outputs_;
+    std::vector<float> gradient_, entry_values_, outputs_;
 };
 
 }  // namespace hstar

@@ -1,5 +1,6 @@
 // What a learner goes on from after a stop.
 #include <algorithm>
+#include <array>
 #include <cmath>
 
 #include "reinforcement/rtdp.hpp"
@@ -10,11 +11,7 @@ namespace hstar {
 RtdpLearner::Memory RtdpLearner::memory() const {
     Memory held;
     held.random = random_.state();
-    held.theta = theta_;
-    held.average = average_;
-    held.target = target_;
-    held.mean = mean_;
-    held.square = square_;
+    held.weights = weights_;
     for (const ReplayBucket& bucket : buckets_) {
         held.states.insert(held.states.end(), bucket.places().begin(), bucket.places().end());
         held.lengths.push_back(static_cast<int64_t>(bucket.size()));
@@ -48,12 +45,12 @@ RtdpLearner::Memory RtdpLearner::memory() const {
 }
 
 void RtdpLearner::restore(const Memory& held) {
-    const size_t size = theta_.size();
-    require(held.theta.size() == size && held.mean.size() == size && held.square.size() == size &&
-                held.average.size() == average_.size() && held.target.size() == target_.size() &&
-                held.lengths.size() == buckets_.size() && held.fresh.size() == buckets_.size() &&
-                held.upper.size() == held.bounded.size() && held.counters.size() == 4 &&
-                held.sums.size() == 2,
+    const auto sizes = [](const Weights& w) {
+        return std::array{w.theta.size(), w.average.size(), w.target.size(), w.mean.size(), w.square.size()};
+    };
+    require(sizes(held.weights) == sizes(weights_) && held.lengths.size() == buckets_.size() &&
+                held.fresh.size() == buckets_.size() && held.upper.size() == held.bounded.size() &&
+                held.counters.size() == 4 && held.sums.size() == 2,
             "the memory is that of another learner");
     std::vector<ReplayBucket> buckets;
     auto next = held.states.begin();
@@ -73,11 +70,7 @@ void RtdpLearner::restore(const Memory& held) {
     progress_ = {held.counters[0], held.counters[1], held.counters[2],
                  held.counters[3], held.sums[0],     held.sums[1]};
     random_ = Random(held.random);
-    theta_ = held.theta;
-    average_ = held.average;
-    target_ = held.target;
-    mean_ = held.mean;
-    square_ = held.square;
+    weights_ = held.weights;
     goal_steps_ = held.goal_steps;
     for (std::vector<float>& known : upper_) known.clear();
     for (size_t i = 0; i < held.bounded.size(); ++i) upper(held.bounded[i]) = held.upper[i];

@@ -1,6 +1,5 @@
 // Random walks forward from the initial state of a space.
 #pragma once
-#include <functional>
 #include <vector>
 
 #include "runtime/limits.hpp"
@@ -10,10 +9,9 @@
 namespace hstar {
 
 // The last states of `count` walks, one after the other. Each step takes an applicable operator at random,
-// but none that `is_no_step` names; a walk ends early where there is none. Walk i is the same whatever the
-// count.
-inline std::vector<int> random_walks(const StateSpace& space, const std::function<bool(int)>& is_no_step,
-                                     int count, int steps, uint64_t seed, const Limits& limits) {
+// but no artificial one; a walk ends early where there is none. Walk i is the same whatever the count.
+inline std::vector<int> random_walks(const StateSpace& space, int count, int steps, uint64_t seed,
+                                     const Limits& limits) {
     const size_t variables = static_cast<size_t>(space.num_variables());
     const size_t bytes = static_cast<size_t>(space.packing().buffer_bytes());
     std::vector<int> last(static_cast<size_t>(count) * variables), ops;
@@ -28,7 +26,7 @@ inline std::vector<int> random_walks(const StateSpace& space, const std::functio
             ops.clear();
             space.applicable(here.data(), ops);
             meter.spend(16 + ops.size());
-            std::erase_if(ops, is_no_step);
+            std::erase_if(ops, [&](int op) { return space.is_artificial(op); });
             if (ops.empty()) break;
             ops = {ops[random.below(static_cast<uint32_t>(ops.size()))]};
             space.apply(ops, here.data(), next.data(), bytes);

@@ -44,7 +44,8 @@ class Puzzle {
     bool may_follow(int last, int next) const {
         return last < 0 || may_follow_[static_cast<size_t>(last) * move_names.size() + next];
     }
-    // Throws std::invalid_argument that explains what is wrong if this is not a state of the puzzle.
+    // Throws std::invalid_argument that explains what is wrong if this is not a state of the puzzle. Its
+    // values must be below the domain sizes.
     void check_state(const int* state) const;
 
     // A numbering of all states, or null if there are too many. It may contain unreachable states.

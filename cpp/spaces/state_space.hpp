@@ -18,6 +18,8 @@ class StateSpace {
     int num_operators() const { return static_cast<int>(cost_.size()); }
     int cost(int op) const { return cost_[op]; }
     const Packing& packing() const { return packing_; }
+    // Such operators only note that a goal is reached: they are no part of a plan.
+    virtual bool is_artificial(int) const { return false; }
 
     // Fills in the applicable operators, ascending.
     virtual void applicable(const unsigned char* row, std::vector<int>& ops) const = 0;

@@ -21,6 +21,7 @@ class TaskSpace : public StateSpace {
           task_(task),
           generator_(generator) {}
 
+    bool is_artificial(int op) const override { return task_.is_artificial(op); }
     void applicable(const unsigned char* row, std::vector<int>& ops) const override {
         ops.clear();
         generator_.applicable(values_in(row), ops);

@@ -28,7 +28,7 @@ class SuccessorGenerator {
         build(task, tests, ops, 0);
     }
 
-    // Appends the applicable operators.
+    // Appends the applicable operators. A variable may be open (-1): then no operator that mentions it is.
     template <class ValueOf>  // ValueOf(variable) -> value
     void applicable(ValueOf value_of, std::vector<int>& ops, int node = 0) const {
         int stack[64];
@@ -68,11 +68,11 @@ class SuccessorGenerator {
     };
 
     // A node is: leaf size, variable (-1: none), node for operators not mentioning it (-1: none), leaf
-    // operators, then either a jump table (0, child per value) or, where few values have a child, (count,
-    // value, child, value, child, ...).
+    // operators, then either a jump table (-1, child per value) or, where few values have a child, (count,
+    // value, child, value, child, ...). The -1 is also the child of value -1.
     static int child(const int* children, int value) {
         int count = children[0];
-        if (count == 0) return children[1 + value];
+        if (count < 0) return children[1 + value];
         for (int i = 0; i < count; ++i)
             if (children[1 + 2 * i] == value) return children[2 + 2 * i];
         return -1;
@@ -106,7 +106,7 @@ class SuccessorGenerator {
             const int count = static_cast<int>(of_value.size());
             const bool is_dense = count * 3 >= task.domain_size[variable] || count > 8;
             size_t table = code_.size() + 1;
-            code_.push_back(is_dense ? 0 : count);
+            code_.push_back(is_dense ? -1 : count);
             code_.insert(code_.end(), is_dense ? task.domain_size[variable] : 2 * count, -1);
             for (const auto& some : of_value) {
                 const int value = tests.of[some[0]][depth].value;

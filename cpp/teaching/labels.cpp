@@ -8,18 +8,18 @@ namespace hstar {
 namespace {
 
 // Signals end more than the one search.
-SearchResult search_from(const int* start, StateSpace& space, const std::vector<Evaluator*>& evaluators,
+SearchResult search_from(const int* start, StateSpace& space, Evaluator& evaluator,
                          const SearchOptions& options) {
     space.initial_state.assign(start, start + space.num_variables());
-    SearchResult result = run_search(space, evaluators, options);
+    SearchResult result = run_search(space, {&evaluator}, options);
     if (result.status == SearchStatus::Interrupted) throw Stopped{StopReason::Interrupt};
     if (result.status == SearchStatus::Terminated) throw Stopped{StopReason::Terminate};
     return result;
 }
 
 // Appends the states of a plan that starts in the initial state of the space.
-void follow(const StateSpace& space, const std::vector<int>& plan, const std::function<bool(int)>& is_no_step,
-            PlanLabels& labels) {
+void follow(const StateSpace& space, const std::vector<int>& plan, PlanLabels& labels) {
+    const auto is_no_step = [&](int op) { return space.is_artificial(op); };
     const size_t variables = static_cast<size_t>(space.num_variables());
     const size_t bytes = static_cast<size_t>(space.packing().buffer_bytes());
     std::vector<unsigned char> here(bytes), next(bytes);
@@ -42,9 +42,8 @@ void follow(const StateSpace& space, const std::vector<int>& plan, const std::fu
 
 }  // namespace
 
-PlanLabels label_by_search(StateSpace& space, const StateBatch& starts,
-                           const std::vector<Evaluator*>& evaluators, const SearchOptions& options,
-                           double seconds, const std::function<bool(int)>& is_no_step) {
+PlanLabels label_by_search(StateSpace& space, const StateBatch& starts, Evaluator& evaluator,
+                           const SearchOptions& options, double seconds) {
     PlanLabels labels;
     const double deadline = options.limits.deadline;
     const auto is_over = [&] { return deadline != 0 && monotonic_seconds() >= deadline; };
@@ -54,31 +53,30 @@ PlanLabels label_by_search(StateSpace& space, const StateBatch& starts,
             const double end = monotonic_seconds() + seconds;
             own.limits.deadline = deadline == 0 ? end : std::min(end, deadline);
         }
-        const SearchResult result = search_from(starts.row(start), space, evaluators, own);
+        const SearchResult result = search_from(starts.row(start), space, evaluator, own);
         if (result.status == SearchStatus::OutOfMemory) throw Stopped{StopReason::Memory};
         const bool solved = result.status == SearchStatus::Solved;
         if (!solved && is_over()) break;  // it had no fair chance
         labels.solved.push_back(solved);
-        if (solved) follow(space, result.plan, is_no_step, labels);
+        if (solved) follow(space, result.plan, labels);
     }
     return labels;
 }
 
-Distances distances_by_search(StateSpace& space, const StateBatch& starts,
-                              const std::vector<Evaluator*>& evaluators, const SearchOptions& options,
-                              uint64_t max_evaluations) {
-    Distances found;
-    found.h.assign(static_cast<size_t>(starts.count), std::numeric_limits<double>::quiet_NaN());
+std::vector<double> distances_by_search(StateSpace& space, const StateBatch& starts, Evaluator& evaluator,
+                                        const SearchOptions& options, uint64_t max_evaluations) {
+    std::vector<double> found(static_cast<size_t>(starts.count), std::numeric_limits<double>::quiet_NaN());
+    uint64_t evaluations = 0;
     for (int start = 0; start < starts.count; ++start) {
         SearchOptions own = options;
         if (max_evaluations != 0) {
-            if (found.evaluations >= max_evaluations) break;
-            const uint64_t left = max_evaluations - found.evaluations;
+            if (evaluations >= max_evaluations) break;
+            const uint64_t left = max_evaluations - evaluations;
             own.max_evaluations = own.max_evaluations == 0 ? left : std::min(own.max_evaluations, left);
         }
-        const SearchResult result = search_from(starts.row(start), space, evaluators, own);
-        found.evaluations += result.counters.evaluations;
-        double& h = found.h[static_cast<size_t>(start)];
+        const SearchResult result = search_from(starts.row(start), space, evaluator, own);
+        evaluations += result.counters.evaluations;
+        double& h = found[static_cast<size_t>(start)];
         if (result.status == SearchStatus::OutOfTime) break;
         if (result.status == SearchStatus::Unsolvable) h = std::numeric_limits<double>::infinity();
         if (result.status != SearchStatus::Solved) continue;
@@ -89,7 +87,7 @@ Distances distances_by_search(StateSpace& space, const StateBatch& starts,
 }
 
 std::vector<float> bellman_values(const StateSpace& space, const StateBatch& states, Evaluator& evaluator,
-                                  const std::function<bool(int)>& is_no_step, const Limits& limits) {
+                                  const Limits& limits) {
     const auto variables = static_cast<size_t>(space.num_variables());
     std::vector<float> values(static_cast<size_t>(states.count), kDeadEnd), h;
     std::vector<unsigned char> parent(static_cast<size_t>(space.packing().buffer_bytes()));
@@ -118,7 +116,7 @@ std::vector<float> bellman_values(const StateSpace& space, const StateBatch& sta
         for (size_t i = 0; i < ops.size(); ++i) {
             const bool is_goal = space.is_goal(children.data() + i * variables);
             const float rest = is_goal ? 0.0f : std::max(0.0f, h[i]);
-            best = std::min(best, rest + (is_no_step(ops[i]) ? 0.0f : 1.0f));
+            best = std::min(best, rest + (space.is_artificial(ops[i]) ? 0.0f : 1.0f));
         }
     }
     return values;

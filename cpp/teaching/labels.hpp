@@ -1,7 +1,6 @@
 // Labels of given states: by a search from each of them in turn, or by one step of value iteration.
 #pragma once
 #include <cstdint>
-#include <functional>
 #include <vector>
 
 #include "search/search.hpp"
@@ -16,30 +15,22 @@ struct PlanLabels {
 };
 
 // A single search ends after `seconds` (0: no limit of its own), the whole at the deadline of options.limits,
-// with the labels so far. `is_no_step` names operators that only note that a goal is reached: they do not
-// count, and states behind them are left out. Throws Stopped for memory and signals.
-PlanLabels label_by_search(StateSpace& space, const StateBatch& starts,
-                           const std::vector<Evaluator*>& evaluators, const SearchOptions& options,
-                           double seconds, const std::function<bool(int)>& is_no_step);
+// with the labels so far. Artificial operators do not count, and states behind them are left out. Throws
+// Stopped for memory and signals.
+PlanLabels label_by_search(StateSpace& space, const StateBatch& starts, Evaluator& evaluator,
+                           const SearchOptions& options, double seconds);
 
-struct Distances {
-    // Per state: the cost of a cheapest plan, infinity in a dead end, NaN where the limits were too tight.
-    std::vector<double> h;
-    uint64_t evaluations = 0;  // of all searches
-};
-
+// Per state: the cost of a cheapest plan, infinity in a dead end, NaN where the limits were too tight.
 // `options` must name a search that finds cheapest plans; its limits of evaluations and expansions hold for
 // each search, its deadline and `max_evaluations` (0: no limit) for all of them together. Throws Stopped for
 // signals.
-Distances distances_by_search(StateSpace& space, const StateBatch& starts,
-                              const std::vector<Evaluator*>& evaluators, const SearchOptions& options,
-                              uint64_t max_evaluations);
+std::vector<double> distances_by_search(StateSpace& space, const StateBatch& starts, Evaluator& evaluator,
+                                        const SearchOptions& options, uint64_t max_evaluations);
 
 // One step of value iteration: h(s) = 0 in goals, else the minimum over operators of 1 + h(successor).
 // Per state the new value, kDeadEnd where there is no successor. A negative value of the evaluator counts as
-// 0, and goals have the value 0 whatever it says. An operator that `is_no_step` names costs nothing. Throws
-// Stopped.
+// 0, and goals have the value 0 whatever it says. An artificial operator costs nothing. Throws Stopped.
 std::vector<float> bellman_values(const StateSpace& space, const StateBatch& states, Evaluator& evaluator,
-                                  const std::function<bool(int)>& is_no_step, const Limits& limits);
+                                  const Limits& limits);
 
 }  // namespace hstar

@@ -191,6 +191,7 @@ int main(int argc, char** argv) {
             test_advisers(task, complete, seed);
             test_ways(task, states, seed);
             test_regression(task, states, seed);
+            test_environment(task, seed);
             test_rtdp(task, seed);
             test_wl(task, states, seed);
             if (complete) test_lmcut_is_admissible(task, states, seed);

@@ -14,8 +14,7 @@ using namespace hstar;
 namespace {
 
 bool same(const RtdpLearner::Memory& a, const RtdpLearner::Memory& b) {
-    return a.theta == b.theta && a.average == b.average && a.target == b.target && a.mean == b.mean &&
-           a.square == b.square && a.random == b.random && a.lengths == b.lengths && a.fresh == b.fresh &&
+    return a.weights == b.weights && a.random == b.random && a.lengths == b.lengths && a.fresh == b.fresh &&
            a.goal_steps == b.goal_steps && a.counters == b.counters && a.sums == b.sums &&
            a.upper.size() == b.upper.size() && a.dead_ends.size() == b.dead_ends.size() &&
            a.states == b.states;
@@ -45,14 +44,13 @@ RtdpOptions random_options(Random& random) {
 // Two problems: a task with and without its potential.
 struct World {
     const SuccessorGenerator generator;
-    std::unique_ptr<Evaluator> heuristic, lower;
     std::vector<std::unique_ptr<EnvironmentProblem>> problems;
 
     World(const Task& task, const NlmEncoding& encoding) : generator(task) {
-        heuristic = make_evaluator("ff", task, CostType::One, Limits());
-        lower = make_evaluator("hmax", task, CostType::One, Limits());
-        for (Evaluator* potential : {heuristic.get(), static_cast<Evaluator*>(nullptr)})
-            problems.push_back(std::make_unique<EnvironmentProblem>(task, generator, potential, encoding));
+        for (bool has_potential : {true, false})
+            problems.push_back(std::make_unique<EnvironmentProblem>(
+                task, generator, has_potential ? make_evaluator("ff", task, CostType::One) : nullptr,
+                make_evaluator("hmax", task, CostType::One), encoding));
     }
     bool has_step() {
         return std::any_of(problems.begin(), problems.end(), [](const auto& problem) {
@@ -64,14 +62,7 @@ struct World {
         std::vector<float> theta(shape.num_parameters);
         Random random(seed);
         for (float& x : theta) x = static_cast<float>(random.below(1000)) / 1000 - 0.5f;
-        return {{problems[0].get(), problems[1].get()},
-                {lower.get(), lower.get()},
-                {0, 1},
-                shape,
-                theta,
-                options,
-                seed,
-                threads};
+        return {{problems[0].get(), problems[1].get()}, {0, 1}, shape, theta, options, seed, threads};
     }
 };
 
@@ -112,6 +103,78 @@ void test_replay(int seed) {
         for (size_t p = 0; is_same && p < plain.size(); ++p) is_same = bucket.places()[p] == plain[p];
         check(is_same, "a bucket holds the newest states in their order", seed);
     }
+}
+
+// What an environment knows of states against the task itself.
+void test_environment(const Task& task, int seed) {
+    const SuccessorGenerator generator(task);
+    const auto heuristic = make_evaluator("ff", task, CostType::One),
+               lower = make_evaluator("hmax", task, CostType::One);
+    NlmEncoding encoding;
+    encoding.num_objects = 2;
+    encoding.base_entries = {{1, 0}};
+    encoding.base_values = {-1.0f};
+    for (int fact = 0; fact < task.num_facts(); ++fact)
+        encoding.fact_entries.push_back(fact % 3 ? NlmEntry{2, fact} : NlmEntry{-1, -1});
+    EnvironmentProblem world(task, generator, make_evaluator("ff", task, CostType::One),
+                             make_evaluator("hmax", task, CostType::One), encoding);
+    const auto h = [&](Evaluator& evaluator, const State& state) {
+        float value = 0;
+        evaluator.evaluate({state.data(), 1, task.num_variables()}, &value, nullptr);
+        return value;
+    };
+    const auto after = [&](const State& state, int op) {
+        State next(state);
+        task.apply(op, state.data(), next.data());
+        return next;
+    };
+    const auto is_goal = [&](const State& state) {
+        bool found = task.is_goal(state.data());
+        for (int op : applicable_by_scan(task, state))
+            found |= task.is_artificial(op) && task.is_goal(after(state, op).data());
+        return found;
+    };
+    const auto steps = [&](const State& state) {
+        std::vector<int> ops = applicable_by_scan(task, state);
+        std::erase_if(ops, [&](int op) { return task.is_artificial(op); });
+        return ops;
+    };
+    const auto is_stuck = [&](const State& state) {
+        return !is_goal(state) && (h(*heuristic, state) == kDeadEnd || steps(state).empty());
+    };
+    bool same_facts = true, same_steps = true, same_ends = true, same_inputs = true;
+    for (StateId id = 0; id < std::min<StateId>(world.size(), 60); ++id) {
+        const State state = world.values(id);
+        same_facts &= world.add(state.data()) == id && world.is_goal(id) == is_goal(state) &&
+                      world.h(id) == (is_goal(state) ? 0 : h(*heuristic, state)) &&
+                      world.lower(id) == std::max(1.0f, h(*lower, state)) &&
+                      world.lower(id) == world.lower(id);
+        same_ends &= world.is_stuck(id) == is_stuck(state) && world.is_dead_end(id) == is_stuck(state);
+        const auto edges = world.expand(id);
+        const std::vector<int> ops = steps(state);
+        bool ends_all = !is_goal(state);
+        same_steps &= edges.size() == ops.size();
+        for (size_t i = 0; same_steps && i < ops.size(); ++i) {
+            same_steps &= edges[i].op == ops[i] && world.values(edges[i].to) == after(state, ops[i]);
+            ends_all &= is_stuck(after(state, ops[i]));
+        }
+        same_ends &= world.is_dead_end(id) == (is_stuck(state) || ends_all);
+        std::vector<NlmEntry> entries;
+        std::vector<float> values;
+        world.encode(id, entries, values);
+        size_t at = 1;
+        same_inputs &= entries[0].arity == 1 && entries[0].index == 0 && values[0] == -1;
+        for (int v = 0; v < task.num_variables(); ++v)
+            if (const int fact = task.fact({v, state[v]}); fact % 3) {
+                same_inputs &= at < entries.size() && entries[at].index == fact && values[at] == 1;
+                ++at;
+            }
+        same_inputs &= at == entries.size() && at == values.size();
+    }
+    check(same_facts, "an environment has the goals and heuristic values of the task", seed);
+    check(same_steps, "an environment has the steps of the task", seed);
+    check(same_ends, "a dead end is stuck, or leads to stuck states only once it is expanded", seed);
+    check(same_inputs, "the inputs of a state are the base and its facts", seed);
 }
 
 void test_rtdp(const Task& task, int seed) {

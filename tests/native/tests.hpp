@@ -39,6 +39,7 @@ void test_newton(int seed);
 void test_linear_deadlines();
 void test_turns(int seed);
 void test_rtdp(const hstar::Task& task, int seed);
+void test_environment(const hstar::Task& task, int seed);
 void test_expansions(const hstar::Task& task, int seed);
 // How far relaxed plans go.
 void test_ways(const hstar::Task& task, const std::map<State, int>& states, int seed);

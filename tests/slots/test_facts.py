@@ -151,7 +151,9 @@ def test_the_core_agrees_with_torch_and_steps_agree_with_starting_afresh(tmp_pat
             options.max_evaluations = 60
             options.batch = batch
             results = [
-                _core.search(task.core, None, [heuristic], options, 0.0, 0)
+                _core.search_in_turns(task.core, None, [([heuristic], options)], [1.0], 0.0, 0)[1][
+                    0
+                ]
                 for heuristic in (model.bind(task), slow)
             ]
             for key in ("plan", "evaluated", "expanded", "generated", "initial_h"):

@@ -156,7 +156,10 @@ def search(core: _core.Task, heuristic: Any) -> dict[str, Any]:
     options.max_evaluations = 3000
     if isinstance(heuristic, str):
         heuristic = _core.Heuristic(core, heuristic, "one")
-    return _core.search(core, None, [heuristic], options, 0.0, 0)
+    found: dict[str, Any] = _core.search_in_turns(
+        core, None, [([heuristic], options)], [1.0], 0.0, 0
+    )[1][0]
+    return found
 
 
 def blocks_model(tmp_path: Path, decode: str = "mean") -> tuple[Task, dict[str, Any]]:

@@ -149,7 +149,7 @@ def searched_states(task: Task, config: dict[str, Any], evaluations: int) -> Sta
         settings = _core.SearchOptions()
         settings.max_evaluations, settings.batch = evaluations, batch
         results = [
-            _core.search(task.core, None, [heuristic], settings, 0.0, 0)
+            _core.search_in_turns(task.core, None, [([heuristic], settings)], [1.0], 0.0, 0)[1][0]
             for heuristic in (model.bind(task), slow)
         ]
         for key in ("plan", "evaluated", "expanded", "generated", "initial_h"):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import random
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from test_reward_shaping import classic_space, reached_before_goals
 from hstar import _core
 from hstar.planning.task import Task, load_task
 from hstar.runtime.resources import Budget, OutOfResources
+from hstar.slots.features.atoms import ATOMS
 from hstar.training.checkpoint import Checkpoint
 from hstar.training.reinforcement.rtdp import (
     POTENTIALS,
@@ -195,8 +196,7 @@ def test_the_network_learns_the_exact_values(potential: str, gamma: float) -> No
     learner.core.run(steps, settings.updates, 0.001)
     phi = np.where(space.steps == 0, 0.0, settings.phi(space.h("ff")))
     exact = optimum(settings, space.steps) - phi
-    states = [learner.environment.add(0, row[None]) for row in space.states]
-    found = network_values(learner.core, len(states) * [0], states)
+    found = network_values(learner, space.task, space.states)
     seen = reached_before_goals(space)
     assert len(seen) > 20
     assert np.abs(found - exact)[seen].mean() < error
@@ -372,21 +372,31 @@ def test_wrong_arguments_are_refused(tmp_path: Path) -> None:
     with pytest.raises(ValueError, match="did you mean 'as-run'"):
         find_preset("as-rum")
     task = tasks_of(tmp_path, "blocks", (0,))[0]
-    learner = Rtdp([task], replace(PRESETS["paper"], **SMALL), 0)
-    options, theta = _core.RtdpOptions(), learner.weights()
-    for gamma in (1.0, 0.0, -1.0, float("nan"), 2.0):
-        options.gamma = gamma
-        with pytest.raises(ValueError, match="discount"):
-            _core.RtdpLearner(
-                learner.environment, [0], learner.network.shape(), theta, options, 0, 1
+    settings = replace(PRESETS["paper"], **SMALL)
+    learner = Rtdp([task], settings, 0)
+    encoding, theta = ATOMS.native(learner.features, task), learner.weights()
+    right = {
+        "problems": [(task.core, encoding)],
+        **{"heuristic": "ff", "lower": "", "buckets": [0], "shape": learner.network.shape()},
+        **{"theta": theta, "settings": asdict(settings), "seed": 0, "threads": 1},
+    }
+    for change, message in (
+        ({"buckets": [0, 1]}, "one bucket per problem"),
+        ({"buckets": [-1]}, "numbered from 0"),
+        ({"theta": theta[:-1]}, "theta must have"),
+        ({"heuristic": "nonsense"}, "nonsense"),
+        ({"problems": []}, "no problem"),
+        *(
+            ({"problems": [(task.core, {**encoding, name: wrong})]}, "entr")
+            for name, wrong in (
+                ("fact_entries", encoding["fact_entries"][:-1]),
+                ("fact_entries", encoding["fact_entries"] + 1000),
+                ("num_objects", 1),
             )
-    options = _core.RtdpOptions()
-    for buckets, weights, message in (
-        ([0, 1], theta, "one bucket per problem"),
-        ([-1], theta, "numbered from 0"),
-        ([0], theta[:-1], "theta must have"),
+        ),
     ):
         with pytest.raises(ValueError, match=message):
-            _core.RtdpLearner(
-                learner.environment, buckets, learner.network.shape(), weights, options, 0, 1
-            )
+            _core.RtdpLearner(**{**right, **change})
+    late = {"deadline": _core.monotonic_seconds() - 1}
+    with pytest.raises(OutOfResources, match="out of time"), Budget().native():
+        _core.RtdpLearner(**right, **late)

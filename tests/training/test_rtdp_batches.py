@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from learning_window import about, expand, inputs, network_values
+from learning_window import inputs, network_values
 from test_regression import classic
 
 from hstar import _core
@@ -18,8 +18,10 @@ SETTINGS = replace(RtdpSettings(), potential="none", max_backup=True, episode_st
 DOMAINS = ["blocks", "gripper", "ferry"]
 
 
-def learner(domain: str, settings: RtdpSettings = SETTINGS, threads: int = 1) -> Rtdp:
-    return Rtdp([classic(domain)], settings, seed=1, threads=threads)
+def learner(
+    domain: str, settings: RtdpSettings = SETTINGS, threads: int = 1, seed: int = 1
+) -> Rtdp:
+    return Rtdp([classic(domain)], settings, seed, threads)
 
 
 def run_to(made: Rtdp, step: int) -> dict[str, Any]:
@@ -40,15 +42,10 @@ def test_threads_do_not_matter(domain: str) -> None:
 @pytest.mark.parametrize("domain", DOMAINS)
 def test_the_numbers_of_states_do_not_matter(domain: str) -> None:
     """A learner that goes on from memory has numbered the states in another order."""
-    first, second = learner(domain), learner(domain)
-    for _ in range(3):
-        expand(second.environment, *one_problem(list(range(second.environment.num_states(0)))))
+    first, second = learner(domain), learner(domain, seed=2)
+    run_to(second, 30)
     second.core.restore(run_to(first, 40))
     assert_same(run_to(first, 80), run_to(second, 80))
-
-
-def one_problem(states: list[int]) -> tuple[list[int], list[int]]:
-    return len(states) * [0], states
 
 
 @pytest.mark.parametrize("domain", DOMAINS)
@@ -59,28 +56,26 @@ def test_a_state_counts_as_often_as_it_is_drawn(domain: str) -> None:
     before = run_to(moving, 60)
     still.core.restore(before)
     after = run_to(moving, 61)
-    world, size = still.environment, classic(domain).num_variables
-    drawn = after["states"][1].reshape(-1, size)
-    states = [world.add(0, state.reshape(1, -1)) for state in drawn]
-    assert len(states) == 25 > len(set(states))
+    task = classic(domain)
+    drawn = after["states_values"].reshape(-1, task.num_variables)
+    assert len(drawn) == 25 > len({state.tobytes() for state in drawn})
 
-    def values(of: list[int]) -> Any:
-        goals = about(world, *one_problem(of))["goals"]
-        return np.where(goals, 0, network_values(still.core, *one_problem(of)))
+    def values(of: Any) -> Any:
+        goals = [task.is_goal(state) for state in of]
+        return np.where(goals, 0, network_values(still, task, of))
 
-    starts, _, successors = expand(world, *one_problem(states))
     targets = [
-        0.0 if goal else np.max(-1 + settings.gamma * values(list(successors[a:b])))
-        for goal, a, b in zip(
-            about(world, *one_problem(states))["goals"], starts[:-1], starts[1:], strict=True
-        )
+        0.0
+        if task.is_goal(state)
+        else np.max(-1 + settings.gamma * values(task.successors(state)[1]))
+        for state in drawn
     ]
-    errors = network_values(still.core, *one_problem(states)) - np.array(targets)
+    errors = network_values(still, task, drawn) - np.array(targets)
     assert after["sums"][0] - before["sums"][0] == pytest.approx(np.mean(0.5 * errors**2), rel=1e-5)
     gradient = _core.nlm_backward(
         still.network.shape(),
         before["theta"],
-        *inputs(world, *one_problem(states)),
+        *inputs(still, task, drawn),
         (errors / 25).astype(np.float32).reshape(-1, 1),
         1,
     )

@@ -76,15 +76,14 @@ def test_values_in_search_are_those_of_the_learner(tmp_path: Path, preset: str) 
         rtdp = learner.rtdp
         rtdp.restore({**rtdp.memory()[0], "theta": file.tensors["theta"]}, "0")
         write_model(tmp_path / "m.safetensors", file)
-        for number, task in enumerate(tasks):
+        for task in tasks:
             states = task.successors(task.initial_state)[1]
             bound = find_heuristic(str(tmp_path / "m.safetensors"), None).bind(task)
             found = getattr(bound, "evaluate", bound)(states)
             base = np.zeros(len(states))
             if potential != "none":
                 base = make_heuristic(task, "ff", cost="one").evaluate(states).astype(float)
-            ids = [rtdp.environment.add(number, row[None]) for row in states]
-            values = network_values(rtdp.core, len(ids) * [number], ids)
+            values = network_values(rtdp, task, states)
             expected = np.maximum(-settings.phi(base) - values, found.min())
             is_goal = np.array([task.is_goal(row) for row in states])
             assert np.abs(found - expected)[~is_goal].max() < 1e-3
@@ -177,4 +176,4 @@ def test_weights_at_the_start(tmp_path: Path) -> None:
     assert (first == again).all() and (first != other).any()
     assert np.isfinite(first).all() and np.abs(first).max() <= 2
     own = Rtdp(tasks, PRESETS["own"], 0)
-    assert own.core.value(0, 0) == 0
+    assert network_values(own, tasks[0], tasks[0].initial_state[None]) == 0

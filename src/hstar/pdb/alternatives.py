@@ -78,10 +78,8 @@ class _Source:
         small = compress(self.database, **options) if options or levels else self.database
         if levels:  # chosen for states: neither for classes nor for entries of no state
             small = compress(small, levels=best_levels(self._value_counts(small)))
-        mean = small.mean
-        if self._needs_states(small):
-            counts = self._value_counts(small)
-            mean = sum(value * count for value, count in enumerate(counts)) / sum(counts)
+        counts = self._value_counts(small)
+        mean = sum(value * count for value, count in enumerate(counts)) / max(sum(counts), 1)
         return {
             "pattern": self.pattern,
             "grouping": "mod" if "mod" in options else "div",
@@ -96,14 +94,10 @@ class _Source:
             "total": mean + (small.base.mean if small.base else 0.0),
         }
 
-    def _needs_states(self, small: PatternDatabase) -> bool:
-        """Whether the entries stand for different numbers of states."""
-        return small.layout.symmetric or self.database.histogram[1] > 0
-
     def _value_counts(self, small: PatternDatabase) -> list[int]:
         """How many states have each value, without the base's."""
-        if not self._needs_states(small):
-            return small.histogram[0]
+        if not (small.layout.symmetric or self.database.histogram[1]):
+            return small.histogram[0]  # all entries stand for equally many states
         assert small.base is None
         states, weights = self._weighted_states
         counts = np.zeros(256)

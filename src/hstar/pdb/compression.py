@@ -46,12 +46,7 @@ def compress(
         grouping, number = ("div", div) if div else ("mod", mod) if mod else ("none", 1)
         where = _space(database, space)
         bound = database.bind(where)
-        if isinstance(where, Puzzle):
-            index = make_index(where, layout.pattern, order, symmetric)
-        elif symmetric or order != "mr":
-            raise ValueError("databases of planning tasks have neither another order nor symmetry")
-        else:
-            index = database.index(where)
+        index = make_index(where, layout.pattern, order, symmetric)
         with budget.native():
             table, bits = bound.regrouped(index, grouping, number, *budget.limits)
         layout = replace(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, fields
 from functools import cached_property
 from typing import Any
 
@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hstar import _core
-from hstar.planning.puzzle import Puzzle, make_puzzle
+from hstar.planning.puzzle import make_puzzle
 from hstar.planning.space import Space, state_rows
 from hstar.planning.task import Task
 from hstar.runtime.resources import Budget
@@ -94,18 +94,12 @@ class PatternDatabase(PatternHeuristic):
     def index(self, space: Space) -> _core.PatternIndex:
         """The numbering of the pattern's states. Raises ValueError if the space is another one."""
         layout = self.layout
-        if isinstance(space, Task):
-            if layout.space != PDDL:
-                raise ValueError(
-                    f"the pattern database belongs to {layout.space}, not to a planning task"
-                )
-            if layout.fingerprint != fingerprint(space):
-                raise ValueError("the pattern database was built for another task")
-            return _core.PatternIndex.projection(space.core, list(layout.pattern))
-        if layout.space != space.name:
-            what = "a planning task" if layout.space == PDDL else layout.space
-            raise ValueError(f"the pattern database is one of {what}, not of {space.name}")
-        assert isinstance(space, Puzzle)
+        name, mark = identity(space)
+        if layout.space != name:
+            own, other = ("a planning task" if one == PDDL else one for one in (layout.space, name))
+            raise ValueError(f"the pattern database is one of {own}, not of {other}")
+        if layout.fingerprint != mark:
+            raise ValueError("the pattern database was built for another task")
         return make_index(space, layout.pattern, layout.order, layout.symmetric)
 
     def bind(self, space: Space) -> _core.Pdb:
@@ -152,12 +146,10 @@ class PatternDatabase(PatternHeuristic):
 
 
 def make_index(
-    puzzle: Puzzle, pattern: Sequence[int], order: str = "mr", symmetric: bool = False
+    space: Space, pattern: Sequence[int], order: str = "mr", symmetric: bool = False
 ) -> _core.PatternIndex:
     """The numbering of a pattern: rank(states) and unrank(ranks). Raises ValueError."""
-    if order not in ("mr", "lex"):
-        raise ValueError(f"unknown order '{order}'; choose mr or lex")
-    return _core.PatternIndex.pieces(puzzle.core, list(pattern), order, symmetric)
+    return _core.PatternIndex(space.core, list(pattern), order, symmetric)
 
 
 def build_pdb(
@@ -176,28 +168,28 @@ def build_pdb(
     """
     budget = budget or Budget()
     pieces = list(pattern)
-    if isinstance(space, Task):
-        if additive:
-            raise ValueError("databases of planning tasks are not additive")
-        index = _core.PatternIndex.projection(space.core, pieces)
-        name, mark = PDDL, fingerprint(space)
-    else:
-        assert isinstance(space, Puzzle)
-        name, mark = space.name, ""
-        is_tiles = name.startswith("tiles-")
-        if additive and not is_tiles:
-            raise ValueError(f"{name} has no additive databases, because a move shifts many pieces")
-        if additive and 0 in pieces:
-            raise ValueError("the blank (piece 0) cannot be in an additive pattern")
-        if is_tiles and not additive and 0 not in pieces:
-            pieces = [0, *pieces]
-        index = make_index(space, pieces)
+    name, mark = identity(space)
+    is_tiles = name.startswith("tiles-")
+    if additive and name == PDDL:
+        raise ValueError("databases of planning tasks are not additive")
+    if additive and not is_tiles:
+        raise ValueError(f"{name} has no additive databases, because a move shifts many pieces")
+    if additive and 0 in pieces:
+        raise ValueError("the blank (piece 0) cannot be in an additive pattern")
+    if is_tiles and not additive and 0 not in pieces:
+        pieces = [0, *pieces]
+    index = make_index(space, pieces)
     if cost not in ("normal", "one"):
         raise ValueError(f"unknown cost '{cost}'; choose normal or one")
     with budget.native():
         table, bits = index.build(additive, cost, *budget.limits)
-    layout = Layout(name, tuple(pieces), index.size, bits, additive=additive, cost=cost)
-    return PatternDatabase(replace(layout, fingerprint=mark), table)
+    kinds: dict[str, Any] = {"additive": additive, "cost": cost, "fingerprint": mark}
+    return PatternDatabase(Layout(name, tuple(pieces), index.size, bits, **kinds), table)
+
+
+def identity(space: Space) -> tuple[str, str]:
+    """The `space` and `fingerprint` of its layouts."""
+    return (PDDL, fingerprint(space)) if isinstance(space, Task) else (space.name, "")
 
 
 def fingerprint(task: Task) -> str:

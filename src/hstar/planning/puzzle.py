@@ -92,9 +92,13 @@ class Puzzle:
 
     def apply(self, states: States, moves: int | Sequence[int] | NDArray[np.int32]) -> States:
         """The states after one move each, or one move for all. Raises ValueError if illegal."""
-        rows = state_rows(states)
-        each = np.broadcast_to(np.asarray(moves, dtype=np.int32), (len(rows),))
-        return self.core.apply(rows, np.ascontiguousarray(each))
+        rows, made, children = self.expand(states)
+        each = np.broadcast_to(np.asarray(moves, dtype=np.int32), (len(state_rows(states)),))
+        is_chosen = made == each[rows]
+        for row in np.setdiff1d(np.arange(len(each)), rows[is_chosen]):
+            raise ValueError(f"move {each[row]} cannot be made in state {row}")
+        after: States = children[is_chosen]
+        return after
 
     def rank(self, states: States) -> NDArray[np.int64]:
         """int64[B] from int32[B, V], Myrvold-Ruskey order. Raises ValueError."""

@@ -63,12 +63,10 @@ def run(
         with budget.native(resume=False):  # a result, once there, is not lost to a late alarm
             bound = [_bound(one, space, budget) for one in searches]
             start_state = None if state is None else state_rows(state)
-            given = space.core, start_state
-            if len(bound) == 1:
-                number, results = 0, [_core.search(*given, *bound[0], *budget.limits)]
-            else:
-                turns = [TURN * (len(bound) - 1 if is_default else 1) for is_default in defaults]
-                number, results = _core.search_in_turns(*given, bound, turns, *budget.limits)
+            turns = [TURN * max(1, len(bound) - 1 if is_default else 1) for is_default in defaults]
+            number, results = _core.search_in_turns(
+                space.core, start_state, bound, turns, *budget.limits
+            )
     except OverflowError as error:
         if fault_of_a_function(error):
             raise

@@ -273,10 +273,10 @@ class SearchSpecification:
         prefers = None if by is None else [*self.heuristics, *self.advisers].index(by)
         has_second = by is not None or (self.value("preferred") and "preferred" in entry.options)
         kinds = (False, True) if has_second else (False,)
-        made.queues = [
-            (h, (h if prefers is None else prefers) if only else -1)
-            for h, only in self.queues or [(h, only) for h in numbers for only in kinds]
-        ]
+        queues = self.queues or [(h, only) for h in numbers for only in kinds]
+        made.set_queues(
+            [(h, (h if prefers is None else prefers) if only else -1) for h, only in queues]
+        )
         return made
 
     # -- as text and as JSON

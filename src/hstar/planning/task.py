@@ -120,7 +120,10 @@ class Task:
 
     def successors(self, state: States) -> tuple[NDArray[np.int32], States]:
         """The applicable operators int32[n] and the states they lead to int32[n, V]."""
-        return self.core.successors(state_rows(state))
+        rows = state_rows(state)
+        if len(rows) != 1:
+            raise ValueError(f"expected one state, not {len(rows)}")
+        return self.core.expand(rows)[1:]
 
     def is_goal(self, state: States) -> bool:
         return not self.goal_is_false and all(state[v] == value for v, value in self.goal)

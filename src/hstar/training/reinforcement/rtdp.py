@@ -155,15 +155,6 @@ class RtdpSettings(Shaping):
         """The heuristic behind the potential."""
         return "none" if self.potential == "none" else self.heuristic
 
-    def for_core(self) -> _core.RtdpOptions:
-        made = _core.RtdpOptions()
-        made.set_reward(self.reward)
-        made.set_potential(self.potential)
-        for name, value in asdict(self).items():
-            if hasattr(made, name):
-                setattr(made, name, value)
-        return made
-
     def to_dict(self) -> dict[str, Any]:
         """As model files have it."""
         own = asdict(self)
@@ -180,9 +171,6 @@ def find_preset(name: str) -> RtdpSettings:
         hint = did_you_mean(name, PRESETS)
         raise ValueError(f"unknown preset '{name}'{hint}; choose one of {', '.join(PRESETS)}")
     return PRESETS[name]
-
-
-NESTED = ("states", "bounded", "dead_ends")  # states in the learner's memory: problems and values
 
 
 class Rtdp:
@@ -220,21 +208,18 @@ class Rtdp:
         heuristic = "" if settings.base == "none" else settings.base
         lower = settings.lower if settings.bounded and settings.lower != "none" else ""
         with self.budget.native():
-            self.environment = _core.Environment(
+            self.core = _core.RtdpLearner(
                 [(task.core, ATOMS.native(self.features, task)) for task in worlds],
                 heuristic,
                 lower,
+                buckets,
+                self.network.shape(),
+                first_weights(self.network, seed),
+                asdict(settings),
+                seed,
+                threads,
                 *self.budget.limits,
             )
-        self.core = _core.RtdpLearner(
-            self.environment,
-            buckets,
-            self.network.shape(),
-            first_weights(self.network, seed),
-            settings.for_core(),
-            seed,
-            threads,
-        )
 
     def run(self, until: int) -> None:
         """Episodes until so many steps are done. Raises OutOfResources."""
@@ -252,17 +237,11 @@ class Rtdp:
     def memory(self) -> tuple[Arrays, str]:
         """All that the future depends on: arrays, and the state of the random numbers."""
         held = self.core.memory()
-        random = held.pop("random")
-        for name in NESTED:
-            held[f"{name}_problems"], held[f"{name}_values"] = held.pop(name)
-        return held, str(random)
+        return held, str(held.pop("random"))
 
     def restore(self, arrays: Arrays, random: str) -> None:
         """Go on from what memory() returned. Raises ValueError."""
-        held: dict[str, Any] = dict(arrays)
-        for name in NESTED:
-            held[name] = held.pop(f"{name}_problems"), held.pop(f"{name}_values")
-        self.core.restore({**held, "random": int(random)})
+        self.core.restore({**arrays, "random": int(random)})
 
     def model_file(self, theta: NDArray[np.float32], training: dict[str, Any]) -> ModelFile:
         settings = self.settings

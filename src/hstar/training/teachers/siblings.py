@@ -97,7 +97,7 @@ def successor_values(
     with budget.native():
         heuristic = bind_heuristic("lmcut", task, "normal", budget)
         assert isinstance(heuristic, _core.Heuristic)
-        h, _ = _core.distances(
+        h = _core.distances(
             task.core,
             together[list(first.values())],
             heuristic,
