@@ -148,7 +148,7 @@ def affordable_steps(options: TrainOptions, data: TableData, seconds: float) -> 
             torch.cuda.synchronize()
         marks.append(time.monotonic())
 
-    prepare_table(data, short).loop.run(None, report)
+    prepare_table(data, short).run(None, report)
     plain, rounding = marks[1] - marks[0], marks[3] - marks[2]  # the first of each sort warms up
     each = plain * options.quantize_from + rounding * (1 - options.quantize_from)
     return max(1000, round(seconds / each * TIMED_STEPS))

@@ -119,7 +119,7 @@ def test_a_float_model_is_refused_on_another_space(
     tiles: Path, gripper: tuple[Path, Task], tmp_path: Path
 ) -> None:
     model = tmp_path / "model.safetensors"
-    prepare_table(data_of(TILES, "tiles"), replace(FLOAT, steps=2)).run(model)
+    prepare_table(data_of(TILES, "tiles"), replace(FLOAT, steps=2)).write(model)
     for space in (make_puzzle("tiles-3x2"), make_puzzle("pancake-6"), gripper[1]):
         with pytest.raises(ModelFileError, match="this is another one"):
             load_model(model).bind(space)
@@ -129,10 +129,10 @@ def test_a_float_model_is_refused_on_another_space(
 def test_float_models_are_deterministic_and_resume(tmp_path: Path) -> None:
     data = data_of(TILES, "tiles")
     whole, parts = tmp_path / "whole.safetensors", tmp_path / "parts.safetensors"
-    prepare_table(data, FLOAT).run(whole)
+    prepare_table(data, FLOAT).write(whole)
     with pytest.raises(KeyboardInterrupt):
-        prepare_table(data, FLOAT).run(parts, stop_at(30))
-    prepare_table(data, FLOAT).run(parts)
+        prepare_table(data, FLOAT).write(parts, stop_at(30))
+    prepare_table(data, FLOAT).write(parts)
     assert parts.read_bytes() == whole.read_bytes()
 
 

@@ -75,7 +75,7 @@ def test_every_option_but_the_place_is_part_of_a_run(field: str, dataset: Datase
         base, other = options("nlm"), options("nlm", model_options={"width": 5, "depth": 4})
     else:
         other = replace(base, **{field: value})
-    prints = [prepare(dataset, dataset, one).loop.fingerprint for one in (base, other)]
+    prints = [prepare(dataset, dataset, one).fingerprint for one in (base, other)]
     assert (prints[0] == prints[1]) == (field in ("device", "compile"))
 
 
@@ -111,8 +111,10 @@ class Idle(torch.nn.Module):
 
 
 def idle_loop(dataset: Dataset) -> Loop:
-    loop = prepare(dataset, dataset.select([0]), options("linear")).loop
-    return Loop(Idle(loop.network), loop.source, loop.validation, loop.options, loop.fingerprint)
+    loop = prepare(dataset, dataset.select([0]), options("linear"))
+    return Loop(
+        Idle(loop.network), loop.source, loop.validation, loop.options, loop.fingerprint, {}
+    )
 
 
 def test_a_parameter_without_gradient_has_no_optimiser_state(
@@ -191,9 +193,9 @@ class BrokenInEvaluation(Idle):
 
 def test_a_validation_that_is_no_number_is_an_error(dataset: Dataset, tmp_path: Path) -> None:
     """And not a reason to choose by another metric, or by none."""
-    loop = prepare(dataset, dataset.select([0]), options("linear")).loop
+    loop = prepare(dataset, dataset.select([0]), options("linear"))
     broken = BrokenInEvaluation(loop.network)
-    again = Loop(broken, loop.source, loop.validation, loop.options, loop.fingerprint)
+    again = Loop(broken, loop.source, loop.validation, loop.options, loop.fingerprint, {})
     partial = tmp_path / "m.partial"
     message = "the validation mse is nan at step 4; lower the learning rate"
     with pytest.raises(FloatingPointError, match=message):

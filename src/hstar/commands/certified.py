@@ -101,7 +101,7 @@ def learn_table(options: Options, path: str) -> int:
 
         with as_usage_error():
             if not chosen.bits:
-                loop = prepare_table(data, chosen).run(options.output, report)
+                loop = prepare_table(data, chosen).write(options.output, report)
                 print(f"{options.output}: loss {loop.best['train_loss']:.4f}, not certified")
                 return 0
             learned = learn(data, options.output, chosen, sweeping, report, start=start)

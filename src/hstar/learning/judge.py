@@ -160,23 +160,14 @@ def mean_ratio(pairs: Sequence[tuple[float, float]], least: float = 1e-3) -> flo
     return math.exp(sum(math.log(max(a, least) / max(b, least)) for a, b in pairs) / len(pairs))
 
 
-@dataclass(frozen=True, slots=True)
 class Contest:
-    """What each search, and DEFAULT for the default planner, made of one start within `limit`."""
+    """What each search, and DEFAULT for the default planner, made of one start within a limit. The
+    learned trial is that of all in turns."""
 
-    start: Start
-    limit: float
-    trials: Mapping[str, Trial]
-
-    @property
-    def default(self) -> Trial:
-        return self.trials[DEFAULT]
-
-    @property
-    def learned(self) -> Trial:
-        """That of the others, in turns with the default planner."""
-        own = [Score((trial,)) for name, trial in self.trials.items() if name != DEFAULT]
-        return in_turns(own, 1, self.limit, Score((self.default,))).trials[0]
+    def __init__(self, start: Start, limit: float, trials: Mapping[str, Trial]) -> None:
+        self.start, self.default = start, trials[DEFAULT]
+        own = [Score((trial,)) for name, trial in trials.items() if name != DEFAULT]
+        self.learned = in_turns(own, 1, limit, Score((self.default,))).trials[0]
 
 
 @dataclass

@@ -11,6 +11,7 @@ CPU, with the same bytes as an undisturbed one. Torch's global settings stay as 
 from __future__ import annotations
 
 import math
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from hstar.slots.model_file import ModelFile, model_metadata, write_model
 from hstar.slots.models import MODELS
 from hstar.training.checkpoint import Arrays, Checkpoint, groups_of, restore_groups, weights_of
 from hstar.training.options import TrainOptions
@@ -55,13 +57,15 @@ Report = Callable[[Line, int], None]
 @dataclass(eq=False)
 class Loop:
     """A run that can be stopped and continued. `network` is what is trained: from when rounding
-    begins another one than at the start. `seconds` count all runs of one that was stopped."""
+    begins another one than at the start. `about` is what the model file says besides what the
+    options and the curve do. `seconds` count all runs of one that was stopped."""
 
     network: nn.Module
     source: BatchSource
     validation: BatchSource | None
     options: TrainOptions
     fingerprint: str
+    about: dict[str, Any]
     is_rounding: bool = False
     step: int = 0
     restarted: int = 0
@@ -104,6 +108,29 @@ class Loop:
             "smaller model"
         )
 
+    def write(self, output: str | os.PathLike[str], report: Report | None = None) -> Loop:
+        """Train to the end and write the model file. A killed run goes on from `output`.partial."""
+        partial = Path(f"{os.fspath(output)}.partial")
+        self.run(partial, report)
+        write_model(output, self.model_file())
+        partial.unlink(missing_ok=True)
+        return self
+
+    def model_file(self) -> ModelFile:
+        """The best weights so far."""
+        options = self.options
+        _, _, decode = options.entries()
+        constants = {**decode.options, **options.decode_options, **options.objective.constants()}
+        curve = {"best": self.best.to_dict(), "curve": [line.to_dict() for line in self.curve]}
+        about = {**self.about, "training": {**self.about["training"], **curve}}
+        metadata = model_metadata(
+            objective=options.objective.to_dict(),
+            decode={**constants, "name": options.decode or options.objective.decodes[0]},
+            **about,
+        )
+        weights = self.best_weights or weights_of(self.network)  # a table is not validated
+        return ModelFile(metadata, weights)
+
     def run(
         self,
         checkpoint: Path | None = None,
@@ -116,23 +143,18 @@ class Loop:
         if held is not None:
             self.restore(held)
         before, started = self.seconds, time.monotonic()
-        allowed = torch.backends.cuda.matmul.allow_tf32
-        torch.backends.cuda.matmul.allow_tf32 = self.source.is_exact_in_tf32
-        try:
-            while not self.is_finished:
-                if deadline is not None and time.monotonic() >= deadline:
-                    return False
-                end = min(self.step + self.options.evaluate_every, self.options.steps)
-                line = self._advance(end)
-                self.seconds = before + time.monotonic() - started
-                self._note(line)
-                if report is not None:
-                    report(line, self.options.steps)
-                if checkpoint is not None:
-                    self.state().write(checkpoint)
-            self._finish()
-        finally:
-            torch.backends.cuda.matmul.allow_tf32 = allowed
+        while not self.is_finished:
+            if deadline is not None and time.monotonic() >= deadline:
+                return False
+            end = min(self.step + self.options.evaluate_every, self.options.steps)
+            line = self._advance(end)
+            self.seconds = before + time.monotonic() - started
+            self._note(line)
+            if report is not None:
+                report(line, self.options.steps)
+            if checkpoint is not None:
+                self.state().write(checkpoint)
+        self._finish()
         return True
 
     @property

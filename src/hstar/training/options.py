@@ -130,10 +130,6 @@ class TrainOptions:
     def features_name(self) -> str:
         return self.features or MODELS.find(self.model).features[0]
 
-    @property
-    def decode_name(self) -> str:
-        return self.decode or self.objective.decodes[0]
-
     def rate(self, step: int, restarted: int = 0) -> float:
         """The learning rate of a step; `restarted` is the step at which a fresh optimiser began."""
         warm_up = max(1, min(self.warm_up, self.steps // 20))
@@ -189,8 +185,6 @@ TABLE_DEFAULTS: dict[str, Any] = {
 }
 
 
-def default_options(model: str, objective: Objective, of_table: bool = False) -> dict[str, Any]:
-    """Training options that suit a model, an objective and a source of states."""
-    if of_table:
-        return dict(TABLE_DEFAULTS)
+def default_options(model: str, objective: Objective) -> dict[str, Any]:
+    """Training options that suit a model and an objective, to learn from labels."""
     return {**MODELS.find(model).training, **objective.training}

@@ -80,7 +80,7 @@ def measure_generalisation(
     distance[reached] = values[labels[reached]]
     sample = np.random.default_rng(seed).choice(reached, min(size, len(reached)), replace=False)
     data = TableData(database, puzzle, restricted(states, sample))
-    loop = prepare_table(data, replace(options, seed=seed, device="cpu")).loop
+    loop = prepare_table(data, replace(options, seed=seed, device="cpu"))
     loop.run()
     network = integer_network(loop)
     h = np.zeros(states.cells, dtype=np.int64)

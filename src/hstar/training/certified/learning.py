@@ -57,7 +57,7 @@ def learn(
     if start is not None:
         options = refining(options, start)
     partial = Path(f"{os.fspath(output)}.partial")
-    loop = prepare_table(data, options, start).loop
+    loop = prepare_table(data, options, start)
     if not loop.run(partial, report, deadline):
         return None
     source = cast(PatternSource, loop.source)

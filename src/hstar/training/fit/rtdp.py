@@ -28,7 +28,7 @@ from hstar.slots.features.atoms import ATOMS
 from hstar.slots.learned_heuristic import LearnedHeuristic
 from hstar.slots.model_file import ModelFile
 from hstar.training.checkpoint import Checkpoint, CheckpointError
-from hstar.training.fit.fit import Fit, Lesson, Limits, ModelRow
+from hstar.training.fit import Fit, Lesson, Limits, ModelRow
 from hstar.training.reinforcement.rtdp import Rtdp, RtdpSettings, find_preset
 
 PIECE = 100  # steps between two reports
@@ -247,7 +247,6 @@ def draw_unions(
 
 
 RTDP = Fit(
-    "reinforcement learning by real-time dynamic programming, in the core",
     fit_rtdp,
     lambda row: (
         (row.teacher, row.features, row.model, row.objective)

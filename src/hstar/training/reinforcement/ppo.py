@@ -28,8 +28,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hstar.pddl import Problem
-from hstar.pddl.problem import read_problem
-from hstar.pddl.source import load_source
 from hstar.planning.task import ground
 from hstar.runtime.journal import digest_of
 from hstar.slots.features.atoms import ATOMS
@@ -105,10 +103,7 @@ def train_policy(
     With the file `checkpoint` a run that was killed goes on from it; delete it to start anew.
     Raises InputFileError for files, ValueError for a domain or problems that cannot be learned on.
     """
-    folder = read_folder(directory)
-    problems = [read_problem(load_source(folder.path / p.file), folder.domain)
-                for p in folder.problems]  # fmt: skip
-    return train_on(problems, options or PPOOptions(), checkpoint)
+    return train_on(read_folder(directory).parsed(), options or PPOOptions(), checkpoint)
 
 
 def train_on(
