@@ -14,7 +14,7 @@ import pytest
 import small_trainings
 from label_folders import generated
 from numpy.typing import NDArray
-from small_trainings import LABELLING, TINY, Killed, error_in_search, kill_at
+from small_trainings import LABELLING, TINY, Killed, error_in_search, kill_at, train
 
 from hstar.commands.cli import run as run_cli
 from hstar.domains import generate
@@ -28,7 +28,6 @@ from hstar.training.checkpoint import CheckpointError
 from hstar.training.dataset import Dataset, base_error, fitted, load_dataset, target_columns
 from hstar.training.evaluation import baseline_mse, evaluate_model
 from hstar.training.options import TrainOptions
-from hstar.training.train import train
 
 
 @pytest.fixture(scope="module")

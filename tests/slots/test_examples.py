@@ -18,6 +18,7 @@ import pytest
 import torch
 from label_folders import generated
 from program import hstar as hstar_program
+from small_trainings import train
 
 import hstar
 from hstar import search
@@ -35,7 +36,6 @@ from hstar.slots.teachers import LabelOptions, label
 from hstar.training.dataset import Dataset, load_dataset
 from hstar.training.evaluation import evaluate_model
 from hstar.training.options import TrainOptions
-from hstar.training.train import train
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 TEACHER = "teacher_random_walks:TEACHER"

@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from safetensors.numpy import load_file
 from small_domains import ALL
+from small_trainings import train
 
 import hstar
 from hstar import search
@@ -30,7 +31,6 @@ from hstar.training.dataset import load_dataset
 from hstar.training.loop import Line
 from hstar.training.options import TABLE_DEFAULTS, TrainOptions
 from hstar.training.source import TableData
-from hstar.training.train import train
 
 DATA = Path(__file__).parents[1] / "data"
 # The recorded "evaluations" count duplicates; results call that `requested`.

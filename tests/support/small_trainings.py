@@ -15,9 +15,9 @@ from hstar.slots.objectives.objective import Objective
 from hstar.slots.teachers import LabelOptions
 from hstar.slots.teachers.following import follow
 from hstar.training.dataset import Dataset
-from hstar.training.loop import Line
+from hstar.training.loop import Line, Loop, Report
 from hstar.training.options import TrainOptions
-from hstar.training.train import train
+from hstar.training.train import prepare
 
 # No limit of time or memory, so that the labels are the same on every machine.
 LABELLING = LabelOptions(
@@ -42,6 +42,17 @@ def options(model: str = "nlm", objective: Objective | None = None, **changes: A
     return TrainOptions(
         model=model, objective=objective or make_objective("truncated-gaussian"), **chosen
     )
+
+
+def train(
+    training: Dataset,
+    validation: Dataset,
+    output: Path,
+    options: TrainOptions,
+    report: Report | None = None,
+) -> Loop:
+    """Train on labelled states and write the model file."""
+    return prepare(training, validation, options).write(output, report)
 
 
 def trained(dataset: Dataset, path: Path, chosen: TrainOptions) -> bytes:

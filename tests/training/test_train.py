@@ -11,7 +11,16 @@ from pathlib import Path
 
 import pytest
 import torch
-from small_trainings import CLASSES, RANKING, TINY, error_in_search, interrupted, options, trained
+from small_trainings import (
+    CLASSES,
+    RANKING,
+    TINY,
+    error_in_search,
+    interrupted,
+    options,
+    train,
+    trained,
+)
 
 from hstar import search
 from hstar.slots.decode import find_decode
@@ -22,7 +31,6 @@ from hstar.slots.objectives.objective import Objective
 from hstar.training.checkpoint import CheckpointError
 from hstar.training.dataset import Dataset, fitted
 from hstar.training.evaluation import baseline_mse, evaluate_model
-from hstar.training.train import train
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

@@ -13,7 +13,7 @@ import pytest
 import torch
 from safetensors import safe_open
 from safetensors.numpy import load, save
-from small_trainings import Killed, interrupted, kill_at, options, trained
+from small_trainings import Killed, interrupted, kill_at, options, train, trained
 
 from hstar.commands.cli import run as run_cli
 from hstar.slots.objectives import make_objective
@@ -21,7 +21,7 @@ from hstar.training.checkpoint import CheckpointError, weights_of
 from hstar.training.dataset import Dataset, base_error
 from hstar.training.loop import Loop
 from hstar.training.options import TrainOptions
-from hstar.training.train import prepare, train
+from hstar.training.train import prepare
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

@@ -174,7 +174,7 @@ def _train(
 ) -> Loop:
     """Train one model, and keep what was really used in a file beside it."""
     from hstar.runtime.progress import Progress
-    from hstar.training.train import train
+    from hstar.training.train import prepare
 
     writer = _tensorboard(options.tensorboard, path) if options.tensorboard else None
     with Progress(f"training {Path(path).name}", chosen.steps) as progress:
@@ -186,7 +186,7 @@ def _train(
                     writer.add_scalar(name, value, line.step)
 
         with as_usage_error():
-            result = train(training, validation, path, chosen, report)
+            result = prepare(training, validation, chosen).write(path, report)
     if writer is not None:
         writer.close()
     held = {"labels": options.labels, "validation": options.validation, **chosen.to_dict()}

@@ -109,7 +109,9 @@ class Loop:
         )
 
     def write(self, output: str | os.PathLike[str], report: Report | None = None) -> Loop:
-        """Train to the end and write the model file. A killed run goes on from `output`.partial."""
+        """Train to the end and write the model file. `report` is called with every line of the
+        curve and the number of steps. A killed run goes on from `output`.partial. Raises what `run`
+        does, and OSError."""
         partial = Path(f"{os.fspath(output)}.partial")
         self.run(partial, report)
         write_model(output, self.model_file())

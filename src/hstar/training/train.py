@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
 from dataclasses import asdict, replace
 from typing import Any
 
@@ -19,7 +18,7 @@ from hstar.slots.models import MODELS
 from hstar.slots.models.export import rounded_from, shape_of
 from hstar.slots.models.integer_network import Network
 from hstar.training.dataset import Dataset, check_same_kind, fitted, no_plans, open_states
-from hstar.training.loop import Loop, Report
+from hstar.training.loop import Loop
 from hstar.training.options import TABLE_DEFAULTS, TrainOptions
 from hstar.training.source import (
     BatchSource,
@@ -33,21 +32,9 @@ from hstar.training.source import (
 ROW_SOURCES: dict[str, type[BatchSource]] = {"states": StateSource, "pairs": PairSource}
 
 
-def train(
-    training: Dataset,
-    validation: Dataset,
-    output: str | os.PathLike[str],
-    options: TrainOptions,
-    report: Report | None = None,
-) -> Loop:
-    """Train on labelled states and write the model file. `report` is called with every line of the
-    curve and the number of steps. A killed run goes on from `output`.partial. Raises ValueError for
-    pieces that do not fit each other, LabelsError, CheckpointError, OSError."""
-    return prepare(training, validation, options).write(output, report)
-
-
 def prepare(training: Dataset, validation: Dataset, options: TrainOptions) -> Loop:
-    """Everything up to the first step. Raises ValueError for pieces that do not fit each other."""
+    """Everything up to the first step of training on labelled states. Raises ValueError for pieces
+    that do not fit each other."""
     check_same_kind(training, validation)
     device = choose_device(options.device)
     features, model, decode = options.entries()
