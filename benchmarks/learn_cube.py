@@ -84,7 +84,7 @@ def main() -> int:
     with Progress("learn", options.steps) as progress:
 
         def report(line: Line, steps: int) -> None:
-            progress.update(line.step, describe(line))
+            progress.update(line["step"], describe(line))
 
         learned = learn(data, output, options, sweeping, report, deadline, start)
     if learned is None:
@@ -172,7 +172,7 @@ def result_of(learned: CertifiedNetwork, seconds: float) -> dict[str, Any]:
         "overestimates": certificate["overestimates"],
         "mean": certificate["mean"],
         "exact_mean": certificate["exact_total"] / certificate["states"],
-        "steps": learned.loop.curve[-1].step,
+        "steps": learned.loop.curve[-1]["step"],
         "training_seconds": round(learned.loop.seconds, 1),
         "seconds_of_this_call": round(seconds, 1),
     }

@@ -193,7 +193,7 @@ def test_an_interrupted_run_goes_on_only_with_the_same_cap(
     def steps_of(chosen: TrainOptions, name: str) -> list[int]:
         steps: list[int] = []
         path = tmp_path / name
-        train(dataset, dataset, path, chosen, lambda line, _: steps.append(line.step))
+        train(dataset, dataset, path, chosen, lambda line, _: steps.append(line["step"]))
         return steps
 
     path = tmp_path / "m.safetensors"

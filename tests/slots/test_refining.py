@@ -79,7 +79,7 @@ def test_resume_gives_the_same_bytes(tmp_path: Path) -> None:
     assert learn(data, whole, shorter, start=start) is not None
 
     def interrupt(line: Line, steps: int) -> None:
-        if line.step == 30:
+        if line["step"] == 30:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

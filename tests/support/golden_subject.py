@@ -195,8 +195,8 @@ SWEPT = {"loss": "train_loss", **{n: n for n in ("accuracy", "overestimates", "b
 
 
 def old_line(line: Line, names: dict[str, str]) -> dict[str, str]:
-    numbers = {name: repr(line[ours]) for name, ours in names.items()}
-    return {"step": repr(line.step), **numbers}
+    numbers = {name: repr(line.get(ours, float("nan"))) for name, ours in names.items()}
+    return {"step": repr(line["step"]), **numbers}
 
 
 def arithmetic() -> dict[str, str]:

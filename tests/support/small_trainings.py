@@ -79,7 +79,7 @@ def kill_at(step: int) -> Callable[[Line, int], None]:
     """A report that ends the training at the evaluation after some steps."""
 
     def report(line: Line, _: int) -> None:
-        if line.step == step:
+        if line["step"] == step:
             raise Killed
 
     return report
@@ -91,8 +91,8 @@ def interrupted(dataset: Dataset, path: Path, chosen: TrainOptions, after: int) 
 
     def report(line: Line, total: int) -> None:
         assert total == chosen.steps
-        steps.append(line.step)
-        if line.step >= after:
+        steps.append(line["step"])
+        if line["step"] >= after:
             raise Killed
 
     with pytest.raises(Killed):

@@ -126,7 +126,7 @@ def test_a_parameter_without_gradient_has_no_optimiser_state(
     with pytest.raises(Killed):
         first.run(partial, kill_at(8))
     steps: list[int] = []
-    assert second.run(partial, lambda line, _: steps.append(line.step))
+    assert second.run(partial, lambda line, _: steps.append(line["step"]))
     assert steps == [8, 12]
     assert "idle" not in second.state().groups["exp_avg"]
     resumed = weights_of(second.network)
@@ -149,7 +149,7 @@ def test_the_time_is_that_of_all_runs(dataset: Dataset, tmp_path: Path) -> None:
     partial.write_bytes(save(tensors, metadata={"hstar": json.dumps(held)}))
     result = train(dataset, dataset.select([0]), path, chosen)
     assert result.seconds > 5000
-    assert [line.step for line in result.curve] == [4, 8, 12]
+    assert [line["step"] for line in result.curve] == [4, 8, 12]
 
 
 def too_large(dataset: Dataset) -> Dataset:
@@ -181,7 +181,7 @@ def test_a_validation_error_that_rises_eightfold_is_warned_of(
     best, last = result.best["validation_mse"], result.curve[-1]["validation_mse"]
     assert last > 8 * best
     warning = result.warning
-    assert f"from {best:.3f} at step {result.best.step} to {last:.3f} at step 60" in warning
+    assert f"from {best:.3f} at step {result.best['step']} to {last:.3f} at step 60" in warning
     assert "overfits" in warning
     assert train(dataset, dataset, path, options("nlm")).warning is None
 

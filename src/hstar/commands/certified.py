@@ -95,9 +95,9 @@ def learn_table(options: Options, path: str) -> int:
 
         def report(line: Line, steps: int) -> None:
             text = f"loss {line['train_loss']:.4f}"
-            if "accuracy" in line.metrics:
+            if "accuracy" in line:
                 text += f", right {line['accuracy']:.4f}, too large {line['overestimates']:.1e}"
-            progress.update(line.step, text)
+            progress.update(line["step"], text)
 
         with as_usage_error():
             if not chosen.bits:

@@ -135,7 +135,7 @@ def train_on_labels(options: Options) -> int:
         one = replace(chosen[seed], objective=objective)
         result = _train(training, validation, path, one, options)
         print(
-            f"{path}: best at step {result.best.step} of {result.curve[-1].step}, "
+            f"{path}: best at step {result.best['step']} of {result.curve[-1]['step']}, "
             f"{_errors(result.best)}, {result.parameters} parameters, {result.seconds:.0f} s"
         )
         if objective.score == "mse" and objective.constants()["base"] != "none":
@@ -180,10 +180,10 @@ def _train(
     with Progress(f"training {Path(path).name}", chosen.steps) as progress:
 
         def report(line: Line, _: int) -> None:
-            progress.update(line.step, f"loss {line['train_loss']:.4f}  {_errors(line)}")
+            progress.update(line["step"], f"loss {line['train_loss']:.4f}  {_errors(line)}")
             if writer is not None:
-                for name, value in line.metrics.items():
-                    writer.add_scalar(name, value, line.step)
+                for name in line.keys() - {"step"}:
+                    writer.add_scalar(name, line[name], line["step"])
 
         with as_usage_error():
             result = prepare(training, validation, chosen).write(path, report)
@@ -211,7 +211,7 @@ def _outputs(options: Options) -> dict[int, str]:
 
 def _errors(line: Line) -> str:
     text = f"validation loss {line['validation_loss']:.4f}"
-    if "validation_mse" in line.metrics:
+    if "validation_mse" in line:
         text += f", squared error {line['validation_mse']:.3f}"
     return text
 

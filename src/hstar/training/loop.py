@@ -32,25 +32,8 @@ CALIBRATED_STATES = 8192
 RISE = 8  # how many times its best the validation score may end at without a warning
 WARM_UP_STEPS = 3  # until lazy initialisation (compiled code, optimiser state) has finished
 
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One line of the training curve. `train_...` are means since the line before."""
-
-    step: int
-    metrics: dict[str, float] = field(default_factory=dict)
-
-    def __getitem__(self, name: str) -> float:
-        return self.metrics.get(name, math.nan)
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"step": self.step, **self.metrics}
-
-    @staticmethod
-    def from_dict(held: dict[str, Any]) -> Line:
-        return Line(held["step"], {name: held[name] for name in held if name != "step"})
-
-
+# Of the training curve: "step", "train_..." (means since the line before) and other metrics.
+Line = dict[str, Any]
 Report = Callable[[Line, int], None]
 
 
@@ -84,7 +67,8 @@ class Loop:
 
     def score(self, line: Line) -> float:
         """What the best weights are chosen by: one metric, the same for the whole run."""
-        return line[f"validation_{self.source.objective.score}"]
+        score: float = line.get(f"validation_{self.source.objective.score}", math.nan)
+        return score
 
     @property
     def best(self) -> Line:
@@ -99,13 +83,13 @@ class Loop:
     @property
     def warning(self) -> str | None:
         """What is wrong with the curve of a run that has ended."""
-        best, last = self.score(self.best), self.score(self.curve[-1])
+        begin, end = self.best, self.curve[-1]
+        best, last = self.score(begin), self.score(end)
         if last <= RISE * best:
             return None
         return (
-            f"the validation score rose from {best:.3f} at step {self.best.step} to {last:.3f} at "
-            f"step {self.curve[-1].step}: the model overfits; label more problems, or train a "
-            "smaller model"
+            f"the validation score rose from {best:.3f} at step {begin['step']} to {last:.3f} at "
+            f"step {end['step']}: the model overfits; label more problems, or train a smaller model"
         )
 
     def write(self, output: str | os.PathLike[str], report: Report | None = None) -> Loop:
@@ -123,7 +107,7 @@ class Loop:
         options = self.options
         _, _, decode = options.entries()
         constants = {**decode.options, **options.decode_options, **options.objective.constants()}
-        curve = {"best": self.best.to_dict(), "curve": [line.to_dict() for line in self.curve]}
+        curve = {"best": self.best, "curve": self.curve}
         about = {**self.about, "training": {**self.about["training"], **curve}}
         metadata = model_metadata(
             objective=options.objective.to_dict(),
@@ -186,7 +170,7 @@ class Loop:
             with torch.no_grad():
                 found = self.validation.evaluate(self.network)
             metrics |= {f"validation_{name}": value for name, value in found.items()}
-        return Line(self.step, metrics)
+        return {"step": self.step, **metrics}
 
     def _note(self, line: Line) -> None:
         """Raises FloatingPointError for numbers that no choice can be made by."""
@@ -203,7 +187,7 @@ class Loop:
         if self.validation is not None and is_best:
             self.best_weights = weights_of(self.network)
         self.curve.append(line)
-        objective = self.source.objective.after(line.metrics)
+        objective = self.source.objective.after(line)
         if objective != self.source.objective:
             self.source.objective = objective
             self._record()  # its numbers are part of a recording
@@ -273,7 +257,7 @@ class Loop:
         notes = {
             "step": self.step,
             "restarted": self.restarted,
-            "curve": [line.to_dict() for line in self.curve],
+            "curve": self.curve,
             "seconds": self.seconds,
             "is_rounding": self.is_rounding,
             "objective": self.source.objective.progress(),
@@ -287,7 +271,7 @@ class Loop:
             self._begin_rounding(None)
         self.step, self.restarted = int(notes["step"]), int(notes["restarted"])
         self.seconds = float(notes["seconds"])
-        self.curve = [Line.from_dict(line) for line in notes["curve"]]
+        self.curve = notes["curve"]
         self.best_weights = groups.get("best", {})
         self.source.objective = self.source.objective.resumed(notes["objective"])
         count_on = self.device if self.on_gpu else torch.device("cpu")

@@ -204,21 +204,21 @@ NETWORK = MlpOptions(
 
 
 class FactNetwork:
-    """A network on the facts of one task that is trained a little at a time, and used in between:
+    """A network on the facts of one task, as NETWORK says, that is trained a little at a time:
     `train` goes on from the weights and the state of the optimizer that it left."""
 
-    def __init__(self, task: Task, options: MlpOptions, seed: int) -> None:
-        self.task, self.options, self.seed = task, options, seed
+    def __init__(self, task: Task, seed: int) -> None:
+        self.task, self.seed = task, seed
         self.features = FACTS.configure([task], {}, "one")
         self.inputs = FACTS.native(self.features, task)
         rng = np.random.default_rng([seed])
-        self.layers = first_layers(self.features["width"], options, rng)
+        self.layers = first_layers(self.features["width"], NETWORK, rng)
         self.optimizer: dict[str, Any] | None = None
 
     def heuristic(self) -> _core.Heuristic:
         """The network as it is now."""
         plain = {"cost": "one", "base": "", "lower": "", "cap": 0.0}
-        network = {"model": "mlp", "layers": self.layers, "precision": self.options.precision}
+        network = {"model": "mlp", "layers": self.layers, "precision": NETWORK.precision}
         decode = {"decode": {"name": "value", "sigma": 0.0}}
         return _core.Heuristic.learned(self.task.core, plain | decode | network | self.inputs)
 
@@ -228,16 +228,13 @@ class FactNetwork:
         Raises _core.Stopped, and keeps what it has learned until then.
         """
         rows = training_rows(sets, self.inputs["rows"], self.features["width"])
-        options = self.options
-        trainer = _core.MlpTrainer(
-            rows, self.layers, options.objective, options.scale, options.epsilon
-        )
+        trainer = _core.MlpTrainer(rows, self.layers, NETWORK.objective)
         if self.optimizer is not None:
             trainer.load(self.layers, self.optimizer)
         draws = np.random.default_rng([self.seed, seed])
-        order = draws.integers(0, len(sets), batches * options.batch, dtype=np.int32)
+        order = draws.integers(0, len(sets), batches * NETWORK.batch, dtype=np.int32)
         try:
-            return trainer.epoch(order, options.batch, options.learning_rate, *limits)
+            return trainer.epoch(order, NETWORK.batch, NETWORK.learning_rate, *limits)
         finally:
             self.layers, self.optimizer = trainer.weights(), trainer.state()
 

@@ -116,10 +116,10 @@ def prepare_table(data: TableData, options: TrainOptions, start: Network | None 
             )
         network = rounded_from(start, options.coarser)
     sha = hashlib.sha256(states.database.table.data)
-    for layer in () if start is None else start.layers:
-        sha.update(layer.weights.tobytes() + layer.bias.tobytes() + layer.multiplier.tobytes())
-        sha.update(f"{layer.shift} {layer.skip} {layer.bits}".encode())
-    described = [options.to_dict(), config, asdict(layout), sha.hexdigest(), code_digest()]
+    for tensor in () if start is None else start.to_tensors().values():
+        sha.update(tensor.tobytes())
+    begun = None if start is None else start.to_metadata()
+    described = [options.to_dict(), config, asdict(layout), begun, sha.hexdigest(), code_digest()]
     network, digest = network.to(states.device), fingerprint_of(described)
     about = {
         "features": (options.features_name, feature_config),

@@ -192,7 +192,7 @@ class TruncatedGaussians(TrialRun):
         loop = prepare(training, validation, options)
         loop.write(path)
         facts: Row = {"seconds": round(loop.seconds, 1)}
-        facts["curve"] = [(line.step, line["validation_mse"]) for line in loop.curve]
+        facts["curve"] = [(line["step"], line["validation_mse"]) for line in loop.curve]
         test = self.test_data(domain)
         if options.objective.form != "value" and test is not None:
             facts |= asdict(evaluate_model(path, test))
