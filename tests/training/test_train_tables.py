@@ -138,7 +138,7 @@ def test_float_models_are_deterministic_and_resume(tmp_path: Path) -> None:
 
 def stop_at(step: int) -> Callable[[Any, int], None]:
     def report(line: Any, steps: int) -> None:
-        if line.step >= step:
+        if line["step"] >= step:
             raise KeyboardInterrupt
 
     return report
