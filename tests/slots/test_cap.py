@@ -171,8 +171,8 @@ def test_search_and_evaluation_see_what_training_saw(
     assert learned.metadata["objective"] == with_fitted_cap(dataset).to_dict()
     assert learned.metadata["decode"]["cap"] == with_fitted_cap(dataset).cap
     metrics = evaluate_model(path, dataset)
-    assert metrics.mse == pytest.approx(result.best["validation_mse"], rel=1e-4)
-    assert error_in_search(learned, dataset) == pytest.approx(metrics.mse, rel=1e-3)
+    assert metrics["mse"] == pytest.approx(result.best["validation_mse"], rel=1e-4)
+    assert error_in_search(learned, dataset) == pytest.approx(metrics["mse"], rel=1e-3)
 
 
 def test_a_given_cap_is_kept_and_none_stays_none(dataset: Dataset, tmp_path: Path) -> None:

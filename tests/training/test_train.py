@@ -98,10 +98,10 @@ def test_the_file_holds_the_best_weights_and_search_sees_their_values(
     result = train(replace(dataset, columns=too_large), dataset, path, chosen)
     assert result.best["step"] < result.curve[-1]["step"]
     metrics = evaluate_model(path, dataset)
-    assert metrics.mse == pytest.approx(result.best["validation_mse"], rel=1e-4)
-    assert metrics.nll == pytest.approx(result.best["validation_loss"], rel=1e-4)
-    assert (metrics.states, metrics.problems) == (len(dataset), len(dataset.tasks))
-    for decode, mse in (("truncated-mean", metrics.mse), ("clip", metrics.mse_clip)):
+    assert metrics["mse"] == pytest.approx(result.best["validation_mse"], rel=1e-4)
+    assert metrics["nll"] == pytest.approx(result.best["validation_loss"], rel=1e-4)
+    assert (metrics["states"], metrics["problems"]) == (len(dataset), len(dataset.tasks))
+    for decode, mse in (("truncated-mean", metrics["mse"]), ("clip", metrics["mse_clip"])):
         error = error_in_search(load_model(path, decode), dataset)
         assert error == pytest.approx(mse, rel=1e-3)
 

@@ -145,8 +145,12 @@ def train_on_labels(options: Options) -> int:
             print(f"warning: {result.warning}")
         if test is not None:
             with as_usage_error():
-                metrics = evaluate_model(path, test, trust=True)
-            print(f"{path}: on test problems {metrics.describe()}")
+                found = evaluate_model(path, test, trust=True)
+            print(
+                f"{path}: on test problems squared error {found['mse']:.3f} "
+                f"({found['mse_clip']:.3f} clipped), negative log-likelihood {found['nll']:.3f}, "
+                f"{found['states']} states of {found['problems']} problems"
+            )
     return 0
 
 

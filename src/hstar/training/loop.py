@@ -60,7 +60,6 @@ class Loop:
         self.model = MODELS.find(self.options.model)
         self.device = self.source.device
         self.on_gpu = self.device.type == "cuda"
-        self.rounds_from = round(self.options.quantize_from * self.options.steps)
         self.sums = ("train_loss", *self.source.objective.statistic_names)
         self.totals = torch.zeros(len(self.sums), dtype=torch.float64, device=self.device)
         self._prepare()
@@ -156,9 +155,9 @@ class Loop:
     def _advance(self, end: int) -> Line:
         self.totals.zero_()
         self.network.train()
-        first = self.step
+        first, rounded_from = self.step, round(self.options.quantize_from * self.options.steps)
         while self.step < end:
-            if self.options.bits and self.step == self.rounds_from and not self.is_rounding:
+            if self.options.bits and self.step == rounded_from and not self.is_rounding:
                 self._begin_rounding(self._sample()[:CALIBRATED_STATES])
             self._set_rate(self.options.rate(self.step, self.restarted))
             self.take_step(self.source.draw(self.step))

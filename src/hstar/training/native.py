@@ -102,23 +102,16 @@ def to_tensors(layers: list[Layer]) -> dict[str, Floats]:
     return tensors
 
 
-@dataclass(frozen=True)
-class Epoch:
-    """The mean losses of one pass over the training rows."""
-
-    epoch: int
-    training: float
-    validation: float
-
-
 @dataclass
 class Trained:
-    """`layers` are those of the best epoch, or the last if none was completed. `stopped` says why
-    training ended before its time: "time", "memory", "interrupt" or "terminate"."""
+    """`layers` are those of the best epoch, or the last if none was completed. Lines of the curve
+    have "epoch", "training" and "validation": the mean losses of a pass over the training rows.
+    `stopped` says why training ended before its time: "time", "memory", "interrupt" or
+    "terminate"."""
 
     layers: list[Layer]
-    curve: list[Epoch] = field(default_factory=list)
-    best: Epoch | None = None
+    curve: list[dict[str, Any]] = field(default_factory=list)
+    best: dict[str, Any] | None = None
     draws: int = 1
     is_dead: bool = False
     stopped: str | None = None
@@ -126,8 +119,8 @@ class Trained:
     def summary(self) -> dict[str, Any]:
         """For a model file."""
         return {
-            "curve": [asdict(one) for one in self.curve],
-            "best": None if self.best is None else self.best.epoch,
+            "curve": self.curve,
+            "best": None if self.best is None else self.best["epoch"],
             "draws": self.draws,
             "stopped": self.stopped,
         }
@@ -163,9 +156,9 @@ def train_mlp(
                 loss = trainer.epoch(order, options.batch, options.learning_rate, **limits)
                 result.is_dead = _is_dead(trainer, validation, limits)
                 found = trainer.loss(validation, **limits)
-                line = Epoch(number, loss, found)
+                line = {"epoch": number, "training": loss, "validation": found}
                 result.curve.append(line)
-                if result.best is None or found < result.best.validation:
+                if result.best is None or found < result.best["validation"]:
                     result.best, result.layers = line, trainer.weights()
         except _core.Stopped as stopped:
             result.stopped = str(stopped)
@@ -178,7 +171,7 @@ def train_mlp(
 
 def _goes_on(result: Trained, options: MlpOptions) -> bool:
     done = len(result.curve)
-    since = done - 1 - result.best.epoch if result.best is not None else 0
+    since = done - 1 - result.best["epoch"] if result.best is not None else 0
     return done < options.epochs and since < options.patience
 
 

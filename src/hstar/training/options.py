@@ -84,8 +84,7 @@ class TrainOptions:
                 f"objective '{self.objective.name}' wants batches of '{self.objective.batches}', "
                 f"which training does not know; choose one of {', '.join(BATCHES)}"
             )
-        if self.schedule not in SCHEDULES:
-            raise ValueError(f"unknown schedule '{self.schedule}'; choose cosine or constant")
+        check_known("schedule", self.schedule, SCHEDULES)
         for one in fields(self):
             least, value = one.metadata.get("least"), getattr(self, one.name)
             if least is not None and value < least:

@@ -195,7 +195,7 @@ class TruncatedGaussians(TrialRun):
         facts["curve"] = [(line["step"], line["validation_mse"]) for line in loop.curve]
         test = self.test_data(domain)
         if options.objective.form != "value" and test is not None:
-            facts |= asdict(evaluate_model(path, test))
+            facts |= evaluate_model(path, test)
         return Learnt(read_model(path), facts)
 
     def training_options(self, variant: Variant, study: TrialStudy, states: int) -> dict[str, Any]:

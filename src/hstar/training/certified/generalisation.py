@@ -84,9 +84,7 @@ def measure_generalisation(
     loop.run()
     network = integer_network(loop)
     h = np.zeros(states.cells, dtype=np.int64)
-    for first in range(0, len(reached), SLICE):
-        index = reached[first : first + SLICE]
-        h[index] = values[predict(network, states, torch.from_numpy(index))]
+    h[reached] = values[predict(network, states, reached)]
     psi = inadmissibility(h, distance, next_on_path(database, puzzle, distance))
     excess = np.maximum(h - distance, 0)
     row = {"samples": len(sample), "seed": seed, "states": len(reached), "range": int(values[-1])}

@@ -54,12 +54,8 @@ class Shaping:
                 f"gamma must be above 0 and below 1, not {self.gamma!r}; "
                 "at 1, a plan that never ends would cost infinitely much"
             )
-        for slot, value, known in (
-            ("reward", self.reward, REWARDS),
-            ("potential", self.potential, POTENTIALS),
-        ):
-            if value not in list(known):
-                raise ValueError(f"no {slot} is called {value!r}; there are: {', '.join(known)}")
+        check_known("reward", self.reward, tuple(REWARDS))
+        check_known("potential", self.potential, tuple(POTENTIALS))
 
     @property
     def limit(self) -> float:
