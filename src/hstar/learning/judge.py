@@ -88,31 +88,19 @@ def weigh(learned: Score, default: Score, unions: Sequence[bool], unit: str) -> 
     if cost_ratio is not None:
         says += f"; plans cost {cost_ratio:.2f} times the default's"
     says += f": {_advice(use, gain, loss, cost_ratio)}{_sureness(chance, unions)}"
-    return Verdict(
-        use,
-        says,
-        len(pairs),
-        learned.solved,
-        default.solved,
-        learned.spent,
-        default.spent,
-        ratio,
-        cost_ratio,
-        chance,
-        sum(unions),
-        unit,
-    )
+    counts = len(pairs), learned.solved, default.solved
+    efforts = learned.spent, default.spent, ratio, cost_ratio
+    return Verdict(use, says, *counts, *efforts, chance, sum(unions), unit)
 
 
 def _balance(
     solved: Difference, effort: Difference, ratio: float | None, cost_ratio: float | None
 ) -> tuple[str, str, float]:
     """What learning gains and what it loses, if anything, and the chance that this is nothing."""
-    if solved.favours:
-        is_gain = solved.favours > 0
-        return (
-            ("solves more", "", solved.chance) if is_gain else ("", "solves fewer", solved.chance)
-        )
+    if solved.favours > 0:
+        return "solves more", "", solved.chance
+    if solved.favours < 0:
+        return "", "solves fewer", solved.chance
     if ratio is None:
         return "", "is not noticeably better", solved.chance
     if effort.favours > 0 and ratio * NOTICEABLE <= 1:

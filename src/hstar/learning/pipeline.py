@@ -93,7 +93,7 @@ def learn(
         own = budget.within(left)
         tasks = usable_tasks(problems, own, say, each)
         check_features(recipe, len(tasks))
-        parts = split(tasks, recipe.held_out, recipe.most_held_out, options.seed, own)
+        parts = split(tasks, recipe.most_held_out, options.seed, own)
         say(parts.text)
         workers = Workers(pool, options.processes, say)
         maker = ModelMaker(recipe, options, parts, workers, watch, own)

@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from hstar import _core
 from hstar.planning.task import Task
 from hstar.slots.features.facts import FACTS
+from hstar.slots.features.feature import whole_number
 from hstar.slots.models.mlp import Shape
 from hstar.slots.objectives import objectives_of
 from hstar.slots.objectives.objective import check_known
@@ -56,9 +57,7 @@ class MlpOptions:
 
     def __post_init__(self) -> None:
         self.config(inputs=1)
-        for name in ("batch", "epochs", "patience", "draws"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"'{name}' must be at least 1, not {getattr(self, name)}")
+        whole_number(asdict(self), "batch", "epochs", "patience", "draws")
         if not 0 < self.validation < 1:
             raise ValueError(
                 f"the validation share must lie between 0 and 1, not {self.validation}"

@@ -189,11 +189,10 @@ class _PolicyRun:
                 **self._update(played),
             }
             self.history.append(row)
-            if self.path is not None and time.monotonic() - saved >= CHECKPOINT_SECONDS:
+            if time.monotonic() - saved >= CHECKPOINT_SECONDS:
                 self._save(spent())
                 saved = time.monotonic()
-        if self.path is not None:
-            self._save(spent())
+        self._save(spent())
 
     def _judge(self, discounted: float) -> None:
         """Keep the weights if the last policies, which were nearly these, did best."""
@@ -249,7 +248,8 @@ class _PolicyRun:
         return loss, [float(one.detach()) for one in (policy, value, entropy, divergence)]
 
     def _save(self, seconds: float) -> None:
-        assert self.path is not None
+        if self.path is None:
+            return
         notes = {
             "history": self.history,
             "seconds": seconds,
