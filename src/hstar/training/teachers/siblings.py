@@ -58,14 +58,17 @@ def label_with_siblings(
     path, remaining = follow(task, result.plan)
     h = {state.tobytes(): left for state, left in zip(path, remaining, strict=True)}
     states, kinds = list(path), [OPTIMAL] * len(path)
+    beside = [task.successors(state)[1] for state in path[-2::-1]]  # those near the goal first
+    ends = np.cumsum([len(successors) for successors in beside])
     try:
-        beside = successor_values(task, path[:-1][::-1], max_evaluations, budget, alike)[::-1]
+        found = distances(task, np.concatenate(beside), max_evaluations, budget, alike)
     except OutOfResources as error:
         if error.status not in ("out of time", "out of memory"):
             raise
-        beside = []
-    for state, values in zip(path, beside, strict=False):
-        for successor, value in zip(task.successors(state)[1], values, strict=True):
+        found = np.full(ends[-1], np.nan)
+    values_beside = np.split(found, ends[:-1])
+    for successors, values in zip(beside[::-1], values_beside[::-1], strict=True):
+        for successor, value in zip(successors, values.tolist(), strict=True):
             if not math.isnan(value) and successor.tobytes() not in h:
                 h[successor.tobytes()] = value
                 states.append(successor)
@@ -75,19 +78,13 @@ def label_with_siblings(
     )
 
 
-def successor_values(
+def distances(
     task: Task, states: States, evaluations: int | None, budget: Budget, alike: bool
-) -> list[list[float]]:
-    """For each of the states int32[n, V] the distances of its successors to the goal, in the order
-    of task.successors: infinite in dead ends, NaN where the limits were too tight. All searches
-    together have so many evaluations as given; the first states come first. States that are `alike`
-    may share one search. Raises OutOfResources for signals."""
-    successors = [task.successors(state)[1] for state in states]
-    lengths = [len(rows) for rows in successors]
-    if not sum(lengths):
-        return [[] for _ in lengths]
-    together = np.concatenate(successors)
-    keys = _colours(task, together) if alike else [state.tobytes() for state in together]
+) -> NDArray[np.float64]:
+    """The distances of states int32[n, V] to the goal: infinite in dead ends, NaN where the limits
+    were too tight. All searches together have so many evaluations as given; the first states come
+    first. States that are `alike` may share one search. Raises OutOfResources for signals."""
+    keys = _colours(task, states) if alike else [state.tobytes() for state in states]
     first: dict[bytes, int] = {}  # of each kind
     for i, key in enumerate(keys):
         first.setdefault(key, i)
@@ -99,14 +96,13 @@ def successor_values(
         assert isinstance(heuristic, _core.Heuristic)
         h, _ = _core.distances(
             task.core,
-            together[list(first.values())],
+            states[list(first.values())],
             heuristic,
             settings,
             evaluations or 0,
             *budget.limits,
         )
-    values = (h / task.cost_scale)[[kinds[key] for key in keys]]
-    return [part.tolist() for part in np.split(values, np.cumsum(lengths)[:-1])]
+    return np.asarray(h / task.cost_scale, np.float64)[[kinds[key] for key in keys]]
 
 
 def _colours(task: Task, states: States) -> list[bytes]:
