@@ -33,7 +33,7 @@ from hstar.training.fit import FITS, fit_for
 pytestmark = pytest.mark.usefixtures("one_thread_in_module")
 
 GREEDY = RECIPES["domain"].searches[0]
-TINY: Recipe = replace(RECIPES["domain"], searches=(GREEDY,), plain_searches=())
+TINY: Recipe = replace(RECIPES["domain"], searches=(GREEDY,), plain_searches=(), corrections=1)
 FEW = {"states": 60, "rounds": 2}  # options of teachers that sample, or repeat
 BOOTSTRAPPED = ("bootstrap", "value-iteration")  # their labels are no whole numbers
 

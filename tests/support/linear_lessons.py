@@ -44,7 +44,7 @@ def _lesson(tasks: Sequence[Task], attempts: Sequence[Any]) -> Lesson:
 
 
 def choices_of(lesson: Lesson) -> list[Choices]:
-    return all_choices(lesson.dataset)
+    return all_choices(lesson.dataset, {})
 
 
 def plain_choices(task: Task, plan: Sequence[str]) -> Choices:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import math
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from itertools import count
 from typing import Any
@@ -15,7 +15,7 @@ import numpy as np
 from hstar.learning.options import LearnOptions, Watch
 from hstar.learning.recipe import Recipe
 from hstar.learning.split import Split
-from hstar.learning.trials import TOO_MUCH, WORK, Effort, Workers, raise_signals
+from hstar.learning.trials import TOO_MUCH, WORK, Effort, MayStart, Workers, raise_signals
 from hstar.pddl import Problem
 from hstar.runtime.resources import Budget, OutOfResources
 from hstar.slots.model_file import ModelFile, from_bytes, to_bytes
@@ -23,6 +23,7 @@ from hstar.slots.teachers.attempt import Attempt
 from hstar.slots.teachers.registry import TEACHERS
 from hstar.training.dataset import Dataset, dataset_in_memory
 from hstar.training.fit import Lesson, Limits, ModelRow, fit_for
+from hstar.training.fit.choices import Minima
 
 FALLBACK_SHARE = 0.15  # of the time, for a second teacher
 LABEL_SHARE, MOST_LABELLING = 1 / 30, 40.0  # of the time, and seconds: for one of many problems
@@ -42,7 +43,7 @@ _dataset: tuple[str, Dataset] | None = None  # the last one: all models of a rec
 
 @dataclass
 class ModelMaker:
-    """`labels` are those of each question to a teacher, `models` by name."""
+    """`labels` are those of each question to a teacher, `rows` and `models` by the model's name."""
 
     recipe: Recipe
     options: LearnOptions
@@ -51,6 +52,7 @@ class ModelMaker:
     watch: Watch
     budget: Budget
     labels: dict[str, Labels] = field(default_factory=dict)
+    rows: dict[str, ModelRow] = field(default_factory=dict)
     models: dict[str, ModelFile] = field(default_factory=dict)
 
     def make_all(self) -> None:
@@ -73,6 +75,23 @@ class ModelMaker:
     def labelled(self) -> int:
         """Problems that have labels to learn from."""
         return max((len(labels) for labels in self.labels.values()), default=0)
+
+    def labels_of(self, row: ModelRow) -> Labels:
+        """Of the first question that the row asks."""
+        return self.labels.get(_question(row, 0), {})
+
+    def corrected(self, name: str, model: str, minima: Mapping[str, Minima]) -> bool:
+        """Whether a model of the row of another one could be made, from its labels and minima."""
+        row = self.rows[model]
+        labels = self.labels_of(row)
+        found = self._kept_model(name)
+        if found is None:
+            jobs = [(name, *self._lesson(row, labels, 0), row, dict(minima))]
+            effort = self._effort(1, self.recipe.racing, LEAST_FITTING)
+            found = dict(self._fitted(jobs, effort, lambda: True)).get(name)
+        if found is not None:
+            self.models[name], self.rows[name] = found, row
+        return found is not None
 
     # Labels
 
@@ -141,36 +160,48 @@ class ModelMaker:
 
     def _fit(self, rows: Sequence[ModelRow], generation: int) -> None:
         """Models by name, in the order of the rows; those equal to an earlier one are left out."""
-        training = self.split.training
         found: dict[str, ModelFile] = {}
         jobs: list[tuple[Any, ...]] = []
         again = f", seed {self.options.seed + generation}" if generation else ""
         for row in rows:
             name = self.recipe.name_of(row) + again
-            kept = self.watch.read(f"model {name}")
+            self.rows[name] = row
+            kept = self._kept_model(name)
             if kept is not None:
-                found[name] = from_bytes(kept, name, trust=True)
+                found[name] = kept
             elif fit_for(row).acts:
                 self._fit_by_acting(name, row, found)
             elif labels := self.labels.get(_question(row, generation)):
-                parts = [(str(n), training[n].problem, labels[n]) for n in sorted(labels)]
-                lesson = f"{_question(row, generation)} {len(parts)}"
-                jobs.append((name, lesson, parts, self.options.seed + generation, row))
+                jobs.append((name, *self._lesson(row, labels, generation), row, {}))
         effort = self._effort(len(jobs), self.recipe.fitting, LEAST_FITTING)
         may_start = self.watch.may_start(self.recipe.fitting + FALLBACK_SHARE, effort.seconds / 2)
-        for name, answer in self.workers.answers(
-            fit_job, jobs, effort, lambda: not found or may_start()
-        ):
+        for name, file in self._fitted(jobs, effort, lambda: not found or may_start()):
+            found[name] = file
+        for row in rows:
+            name = self.recipe.name_of(row) + again
+            if name in found and not any(_same(found[name], one) for one in self.models.values()):
+                self.models[name] = found[name]
+
+    def _kept_model(self, name: str) -> ModelFile | None:
+        kept = self.watch.read(f"model {name}")
+        return None if kept is None else from_bytes(kept, name, trust=True)
+
+    def _lesson(self, row: ModelRow, labels: Labels, generation: int) -> tuple[Any, ...]:
+        """What fit_job takes first: a name of the labels, the labels, and the seed."""
+        training = self.split.training
+        parts = [(str(n), training[n].problem, labels[n]) for n in sorted(labels)]
+        return f"{_question(row, generation)} {len(parts)}", parts, self.options.seed + generation
+
+    def _fitted(
+        self, jobs: Sequence[tuple[Any, ...]], effort: Effort, may_start: MayStart
+    ) -> Iterator[tuple[str, ModelFile]]:
+        for name, answer in self.workers.answers(fit_job, jobs, effort, may_start):
             if isinstance(answer, str):
                 self.workers.say(f"{name}: {answer}")
                 continue
             self.watch.keep(f"model {name}", answer)
             self.watch.show(f"{name} is trained")
-            found[name] = from_bytes(answer, name, trust=True)
-        for row in rows:
-            name = self.recipe.name_of(row) + again
-            if name in found and not any(_same(found[name], one) for one in self.models.values()):
-                self.models[name] = found[name]
+            yield name, from_bytes(answer, name, trust=True)
 
     def _fit_by_acting(self, name: str, row: ModelRow, found: dict[str, ModelFile]) -> None:
         """In this process: it takes most of the time, and keeps a checkpoint of its own."""
@@ -260,6 +291,7 @@ def fit_job(
     parts: Sequence[tuple[str, Problem, Attempt]],
     seed: int,
     row: ModelRow,
+    minima: Mapping[str, Minima],
     effort: Effort,
 ) -> bytes | str:
     """The content of a model file, or why there is none. `lesson` names the labels. Raises
@@ -270,7 +302,7 @@ def fit_job(
             _dataset = None
             _dataset = lesson, dataset_in_memory(parts)
         limits = Limits(effort.budget(), seed, effort.work)
-        file = fit_for(row).run(Lesson(_dataset[1]), row, limits)
+        file = fit_for(row).run(Lesson(_dataset[1], minima), row, limits)
     except OutOfResources as error:
         raise_signals(error)
         late = error.status == "out of time"

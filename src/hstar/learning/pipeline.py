@@ -4,7 +4,8 @@
     2. label     a teacher labels states of the smaller ones, as far as the time goes
     3. fit       models of all rows of the recipe
     4. race      models and searches race on a ladder of growing problems
-    5. judge     the best and the default planner search on problems that have chosen nothing
+    5. correct   where the winner goes wrong on training problems, it is told better
+    6. judge     the best and the default planner search on problems that have chosen nothing
 
 The same steps serve a folder of problems, one problem (states that walks reach are the problems),
 and reinforcement learning, which needs no labels. Labels, fits and searches are jobs of a pool of
@@ -14,13 +15,15 @@ equal seeds give equal files.
 
 from __future__ import annotations
 
+import json
 import math
 from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from hstar.learning.corrections import find_minima
 from hstar.learning.judge import DEFAULT, Judge, Verdict
-from hstar.learning.making import ModelMaker
+from hstar.learning.making import Labels, ModelMaker
 from hstar.learning.options import Kept, LearnOptions, NotKept, Watch
 from hstar.learning.portfolio import Candidate, Schedule, choose_schedule
 from hstar.learning.race import Rung, RungTrials, race
@@ -44,6 +47,8 @@ from hstar.runtime.progress import Progress
 from hstar.runtime.resources import Budget, OutOfResources, stopped
 from hstar.slots.features import FEATURES
 from hstar.slots.model_file import ModelFile, to_bytes
+from hstar.training.fit import fit_for
+from hstar.training.fit.choices import Minima
 
 SCREENING = 8  # on the first rung of the race, a search gets this part of what others get
 LONGER = (4, 16)  # times as much effort for the verdict where hardly anything is solved
@@ -125,6 +130,7 @@ class LearningRun:
             self.ladder = replace(self.ladder, last=itself)
         self.candidates: dict[str, Candidate] = {}  # that race, by label
         self.scores: dict[str, Score] = {}
+        self.minima: dict[str, Minima] = {}
 
     def run(self) -> Outcome:
         """The best so far, whatever ends the run."""
@@ -132,7 +138,8 @@ class LearningRun:
         try:
             self.maker.make_all()
             if self.maker.models:
-                self._race()
+                self._race_all()
+                self._correct()
             chosen = self._choose()
             if chosen is not None and self.options.is_judged:
                 verdict = self._judge(chosen)
@@ -182,13 +189,16 @@ class LearningRun:
         searches = self.recipe.searches_with(self.maker.models[model])
         return [Candidate(model, search) for search in searches]
 
-    def _race(self) -> None:
+    def _race_all(self) -> None:
         """All models, in all searches that fit, and the searches that need no model."""
         candidates = [one for model in self.maker.models for one in self._candidates(model)]
-        candidates += [Candidate(None, search) for search in self.recipe.plain_searches]
-        self.candidates = {one.label: one for one in candidates}
-        labels = list(self.candidates)
-        self.scores = race(labels, self.ladder, self._on_choice_rung, self.effort.limit)
+        plain = [Candidate(None, search) for search in self.recipe.plain_searches]
+        self._race([*candidates, *plain])
+
+    def _race(self, candidates: Sequence[Candidate]) -> None:
+        labelled = {one.label: one for one in candidates}
+        self.candidates |= labelled
+        self.scores |= race(list(labelled), self.ladder, self._on_choice_rung, self.effort.limit)
 
     def _on_choice_rung(self, rung: Rung, alive: Sequence[str]) -> dict[str, list[Trial]]:
         is_first = rung.name == f"{self.ladder.name} 0"
@@ -224,6 +234,52 @@ class LearningRun:
             scores = self.trials.scores_so_far(list(self.candidates), self.ladder.name)
         of_candidates = {self.candidates[label]: score for label, score in scores.items()}
         return choose_schedule(of_candidates, self.effort.limit)
+
+    # Corrections
+
+    def _correct(self) -> None:
+        """Learn from what the chosen model gets wrong, as long as it gets better."""
+        for number in range(1, self.recipe.corrections + 1):
+            chosen = self._choose()
+            if chosen is None or chosen.model is None:
+                return
+            row = self.maker.rows[chosen.model]
+            may_start = self.watch.may_start(self.recipe.racing, self.effort.seconds)
+            if not fit_for(row).corrected or not may_start():
+                return
+            name = f"{self.recipe.name_of(row)}, corrected {number}"
+            more = self._find_minima(chosen.model, self.maker.labels_of(row))
+            if not more or not may_start():
+                return
+            for problem, minima in more.items():
+                old = self.minima.get(problem, Minima([], []))
+                joined = Minima([*old.states, *minima.states], [*old.values, *minima.values])
+                self.minima[problem] = joined
+            if not self.maker.corrected(name, chosen.model, self.minima):
+                return
+            searches = [one.search for one in chosen.candidates if one.model is not None]
+            self._race([Candidate(name, search) for search in searches])
+            better = self._choose()
+            if better is None or better.model != name:
+                return
+
+    def _find_minima(self, model: str, labels: Labels) -> dict[str, Minima]:
+        """Local minima of a model, by the training problem."""
+        content, found, jobs = to_bytes(self.maker.models[model]), {}, []
+        for number, attempt in sorted(labels.items()):
+            kept = self.watch.read(f"minima {model} {number}")
+            if kept is not None:
+                found[str(number)] = Minima(*json.loads(kept))
+                continue
+            start = Start(("training", number), self.split.training[number].problem)
+            jobs.append((str(number), start, content, len(attempt.plan)))
+        may_start = self.watch.may_start(self.recipe.racing, self.effort.seconds)
+        for number, answer in self.workers.answers(find_minima, jobs, self.effort, may_start):
+            found[number] = answer
+            held = json.dumps([answer.states, answer.values])
+            self.watch.keep(f"minima {model} {number}", held.encode())
+            self.watch.show(f"{sum(len(one.states) for one in found.values())} counterexamples")
+        return {name: minima for name, minima in sorted(found.items()) if minima.states}
 
     # Verdict
 

@@ -40,6 +40,7 @@ class Recipe:
     most_held_out: int = 2**31
     trial_share: float = 1 / 150
     states: int | None = None  # labelled by teachers that sample
+    corrections: int = 0  # times the best model may learn from where it goes wrong
 
     def name_of(self, row: ModelRow) -> str:
         """What tells a row from the others."""

@@ -21,6 +21,7 @@ from hstar.slots.models import MODELS
 
 if TYPE_CHECKING:
     from hstar.training.dataset import Dataset
+    from hstar.training.fit.choices import Minima
     from hstar.training.fit.rtdp import ActingLearner as ActingLearner
     from hstar.training.fit.rtdp import rtdp_settings as rtdp_settings
 
@@ -45,11 +46,12 @@ class ModelRow:
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
-    """What there is to learn from: labelled states. For fits that make their own states: the
-    problems as grounded `tasks`, and others to choose weights by. Fits that need labels to choose
-    weights by take `validation`, or a part."""
+    """What there is to learn from: labelled states, and where models went wrong on their problems,
+    by name. For fits that make their own states: the problems as grounded `tasks`, and others to
+    choose weights by. Fits that need labels to choose weights by take `validation`, or a part."""
 
     labels: Dataset | None = None
+    minima: Mapping[str, Minima] = field(default_factory=dict)
     tasks: Sequence[Task] = ()
     others: Sequence[Task] = ()
     validation: Dataset | None = None
@@ -82,8 +84,9 @@ class Fit:
     that is better than none. It raises ValueError if there is nothing to learn, and OutOfResources.
 
     `takes(row)` says whether it fits a row, `refusal` why not. `check(row)` raises ValueError for
-    options that it does not have. One that `acts` needs no labels: it makes its own states. One
-    that is not `seeded` makes the same model from the same labels each time.
+    options that it does not have. One that `acts` needs no labels: it
+    makes its own states. One that can be `corrected` learns from local minima as well. One that is
+    not `seeded` makes the same model from the same labels each time.
     """
 
     run: Callable[[Lesson, ModelRow, Limits], ModelFile | None]
@@ -91,6 +94,7 @@ class Fit:
     refusal: str
     check: Callable[[ModelRow], object]
     acts: bool = False
+    corrected: bool = False
     seeded: bool = True
 
 

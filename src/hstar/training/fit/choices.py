@@ -1,4 +1,4 @@
-"""Choices: which states a heuristic should prefer to which, along plans.
+"""Choices: which states a heuristic should prefer to which, along plans and where a model failed.
 
 At each state of a plan the next one should be better than the state itself, and better than all
 other successors. Where the distances of these to the goal are known, as good ones are not called
@@ -37,13 +37,60 @@ class Choices:
     task: Task
     states: State
     distances: NDArray[np.float64]
-    better: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
-    worse: NDArray[np.int64] = field(default_factory=lambda: np.zeros(0, np.int64))
-    steps: NDArray[np.int64] = field(default_factory=lambda: np.zeros((0, 3), np.int64))
+    better: NDArray[np.int64]
+    worse: NDArray[np.int64]
+    steps: NDArray[np.int64]
 
 
-def all_choices(dataset: Dataset) -> list[Choices]:
-    """Problem by problem along plans, or of all labels where there is no plan."""
+@dataclass
+class ChoiceMaker:
+    """Collects the choices of one task. Equal states have one row."""
+
+    task: Task
+    _states: list[State] = field(default_factory=list)
+    _distances: list[float] = field(default_factory=list)
+    _rows: dict[bytes, int] = field(default_factory=dict)
+    pairs: list[tuple[int, int]] = field(default_factory=list)  # rows: better, worse
+    _steps: list[tuple[int, int, int]] = field(default_factory=list)
+
+    def row(self, state: State, distance: float = math.nan) -> int:
+        """Row number of a state; stores its distance if finite."""
+        row = self._rows.setdefault(state.tobytes(), len(self._states))
+        if row == len(self._states):
+            self._states.append(state)
+            self._distances.append(math.nan)
+        if math.isfinite(distance):
+            self._distances[row] = distance
+        return row
+
+    def prefer_step(self, row: int, better: int, worse: int) -> None:
+        """Operators in the state of a row. Artificial ones have no name, so nothing ranks them."""
+        if not any(self.task.core.is_artificial(op) for op in (better, worse)):
+            self._steps.append((row, better, worse))
+
+    def choices(self) -> Choices:
+        pairs = np.array(self.pairs, np.int64).reshape(-1, 2)
+        return Choices(
+            self.task,
+            np.stack(self._states),
+            np.array(self._distances),
+            pairs[:, 0],
+            pairs[:, 1],
+            np.array(self._steps, np.int64).reshape(-1, 3),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Minima:
+    """States where a model sees no better successor, as lists of their values, and the distances of
+    their successors to the goal."""
+
+    states: list[list[int]]
+    values: list[list[float]]
+
+
+def all_choices(dataset: Dataset, minima: Mapping[str, Minima]) -> list[Choices]:
+    """Problem by problem along plans, or of all labels where there is no plan; then at minima."""
     made, end = [], 0
     h = dataset.column("h_star")
     for one in dataset.tasks:
@@ -53,8 +100,13 @@ def all_choices(dataset: Dataset) -> list[Choices]:
             known = {s.tobytes(): d for s, d in zip(one.states, labels.tolist(), strict=True)}
             made.append(choices_along(one.task, one.plan, known))
         else:
-            made.append(Choices(one.task, one.states, labels))
-    return made
+            none = np.zeros(0, np.int64)
+            steps = np.zeros((0, 3), np.int64)
+            made.append(Choices(one.task, one.states, labels, none, none, steps))
+    at_minima = (
+        choices_at(one.task, minima[one.name]) for one in dataset.tasks if one.name in minima
+    )
+    return [*made, *(one for one in at_minima if one is not None)]
 
 
 def choices_along(task: Task, plan: Sequence[str], known: Mapping[bytes, float]) -> Choices:
@@ -62,42 +114,45 @@ def choices_along(task: Task, plan: Sequence[str], known: Mapping[bytes, float])
     successors have one (the teacher "siblings"). Without them, successors that the plan visits
     later are not called worse."""
     path, remaining = follow(task, plan)
-    states: list[State] = []
-    distances: list[float] = []
-    numbers: dict[bytes, int] = {}  # of rows; equal states share one
-    pairs: list[tuple[int, int]] = []  # rows: better, worse
-    steps: list[tuple[int, int, int]] = []
-
-    def row(state: State, distance: float = math.nan) -> int:
-        """Row number of a state; stores its distance if finite."""
-        number = numbers.setdefault(state.tobytes(), len(states))
-        if number == len(states):
-            states.append(state)
-            distances.append(math.nan)
-        if math.isfinite(distance):
-            distances[number] = distance
-        return number
-
-    place = {row(path[i], left): i for i, left in enumerate(remaining)}
+    made = ChoiceMaker(task)
+    place = {made.row(path[i], left): i for i, left in enumerate(remaining)}
     for i, state in enumerate(path[:-1]):
-        here, following = row(state), row(path[i + 1])
-        pairs.append((following, here))
+        here, following = made.row(state), made.row(path[i + 1])
+        made.pairs.append((following, here))
         ops, successors = task.successors(state)
-        ahead = [known.get(successor.tobytes(), math.nan) for successor in successors]
-        rows = [row(*reached) for reached in zip(successors, ahead, strict=True)]
-        step = int(ops[rows.index(following)]) if following in rows else None
-        for op, there, distance in zip(ops.tolist(), rows, ahead, strict=True):
+        distances = [known.get(successor.tobytes(), math.nan) for successor in successors]
+        rows = [made.row(*known) for known in zip(successors, distances, strict=True)]
+        step = ops[rows.index(following)] if following in rows else None
+        for op, there, distance in zip(ops, rows, distances, strict=True):
             if there in place:
                 is_worse = remaining[place[there]] > remaining[i + 1] + ROUNDING
             else:
                 is_worse = not distance <= remaining[i + 1] + ROUNDING
                 if is_worse:
-                    pairs.append((following, there))
+                    made.pairs.append((following, there))
                 if distance > remaining[i] + ROUNDING:
-                    pairs.append((here, there))
-            # Artificial operators have no name, so nothing ranks them.
-            if is_worse and step is not None and not any(map(task.core.is_artificial, (step, op))):
-                steps.append((here, step, op))
-    better, worse = np.array(pairs, np.int64).reshape(-1, 2).T
-    ranked = np.array(steps, np.int64).reshape(-1, 3)
-    return Choices(task, np.stack(states), np.array(distances), better, worse, ranked)
+                    made.pairs.append((here, there))
+            if is_worse and step is not None:
+                made.prefer_step(here, int(step), int(op))
+    return made.choices()
+
+
+def choices_at(task: Task, minima: Minima) -> Choices | None:
+    """The nearest successor is better than the state, and than all that are farther from the goal.
+    States of which a successor is unknown, or all are dead ends, say nothing. None without any."""
+    made, is_empty = ChoiceMaker(task), True
+    for listed, values in zip(minima.states, minima.values, strict=True):
+        state = np.array(listed, np.int32)
+        least = min(values, default=np.inf)
+        if np.isnan(values).any() or not np.isfinite(least):
+            continue
+        is_empty = False
+        ops, successors = task.successors(state)
+        rows = [made.row(*known) for known in zip(successors, values, strict=True)]
+        best, here = values.index(least), made.row(state)
+        made.pairs.append((rows[best], here))
+        for i, value in enumerate(values):
+            if value > least:
+                made.pairs.append((rows[best], rows[i]))
+                made.prefer_step(here, int(ops[best]), int(ops[i]))
+    return None if is_empty else made.choices()

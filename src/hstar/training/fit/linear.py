@@ -38,7 +38,7 @@ def fit_linear(lesson: Lesson, row: ModelRow, limits: Limits) -> ModelFile:
     check_options(row)
     if any((one.states < 0).any() for one in lesson.dataset.tasks):
         raise open_states(row.features)
-    choices = all_choices(lesson.dataset)
+    choices = all_choices(lesson.dataset, lesson.minima)
     if row.objective != "squared" and not any(len(one.better) for one in choices):
         raise no_plans(row.objective)
     tasks = [one.task for one in choices]
@@ -198,5 +198,6 @@ LINEAR = Fit(
     takes,
     f"takes model linear on features wl with objective {', '.join(objectives_of('linear'))}",
     check_options,
+    corrected=True,
     seeded=False,
 )
