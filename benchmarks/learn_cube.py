@@ -87,7 +87,7 @@ def main() -> int:
     with Progress("learn", options.steps) as progress:
 
         def report(line: Line, steps: int) -> None:
-            progress.update(line.step, describe(line))
+            progress.update(line["step"], describe(line))
 
         learned = learn(data, output, options, sweeping, report, deadline, start)
     if learned is None:
@@ -151,7 +151,7 @@ def affordable_steps(options: TrainOptions, data: TableData, seconds: float) -> 
             torch.cuda.synchronize()
         marks.append(time.monotonic())
 
-    prepare_table(data, short).loop.run(None, report)
+    prepare_table(data, short).run(None, report)
     plain, rounding = marks[1] - marks[0], marks[3] - marks[2]  # the first of each sort warms up
     each = plain * options.quantize_from + rounding * (1 - options.quantize_from)
     return max(1000, round(seconds / each * TIMED_STEPS))
@@ -175,7 +175,7 @@ def result_of(learned: CertifiedNetwork, seconds: float) -> dict[str, Any]:
         "overestimates": certificate["overestimates"],
         "mean": certificate["mean"],
         "exact_mean": certificate["exact_total"] / certificate["states"],
-        "steps": learned.loop.curve[-1].step,
+        "steps": learned.loop.curve[-1]["step"],
         "training_seconds": round(learned.loop.seconds, 1),
         "seconds_of_this_call": round(seconds, 1),
     }

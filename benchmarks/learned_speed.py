@@ -129,7 +129,7 @@ def short_run(labels: str, device: str, steps: int, **model_options: object) -> 
     options = TrainOptions(
         device=device, model_options=model_options, steps=10 + steps, evaluate_every=10
     )
-    return prepare(dataset, dataset.select([0]), options).loop
+    return prepare(dataset, dataset.select([0]), options)
 
 
 def step_seconds(labels: str, device: str, steps: int, **model_options: object) -> float:

@@ -166,18 +166,18 @@ def learn(
     import warnings
     from pathlib import Path
 
-    from hstar.learning.from_files import Work, learn_from_files, read_problems
+    from hstar.learning.from_files import learn_from_files, learn_options, read_problems
     from hstar.learning.recipe import SlotChoice, find_recipe
     from hstar.runtime.resources import Budget, raising_interrupts
 
     budget = Budget.starting_now(None, memory_limit)
     choice = SlotChoice(teacher, features, model, objective, options or {})
     chosen = find_recipe(recipe, Path(problems).is_dir(), choice, states)
-    work = Work(seconds, steps, seed, jobs, budget)
+    work = learn_options(chosen, budget, seconds, steps, seed, jobs)
     with raising_interrupts():
         read = read_problems(problems, domain)
         tell = say or (lambda _: None)
-        return learn_from_files(read, output, chosen, work, tell, warnings.warn)
+        return learn_from_files(read, output, chosen, work, budget, tell, warnings.warn)
 
 
 def label(

@@ -36,7 +36,7 @@ def names(ladder: Ladder) -> list[str]:
 @pytest.mark.parametrize("most", [2, 100])
 def test_the_largest_problems_choose_and_judge(tasks: list[Task], most: int) -> None:
     for count in range(3, len(tasks) + 1):
-        parts = split(tasks[:count], 0.4, most, 0, Budget())
+        parts = split(tasks[:count], most, 0, Budget())
         choice, verdict = names(parts.choice), names(parts.verdict)
         assert choice and verdict and not set(choice) & set(verdict)
         assert len(parts.training) + len(choice) + len(verdict) == count
@@ -53,14 +53,14 @@ def test_the_largest_problems_choose_and_judge(tasks: list[Task], most: int) -> 
 
 @pytest.mark.parametrize("count", [1, 2])
 def test_states_stand_for_problems_where_there_are_too_few(tasks: list[Task], count: int) -> None:
-    parts = split(tasks[-count:], 0.4, 100, 3, Budget())
+    parts = split(tasks[-count:], 100, 3, Budget())
     assert len(parts.training) == count and parts.text.endswith("others for the verdict")
     chosen, judged = ({start.state for start in ladder.starts} for ladder in (
         parts.choice, parts.verdict))  # fmt: skip
     assert chosen and judged and not chosen & judged and None not in chosen | judged
     rungs = [parts.choice.rung(number) for number in (0, 1, 2)]
     assert rungs[0] is not None and rungs[2] is None
-    again = split(tasks[-count:], 0.4, 100, 3, Budget())
+    again = split(tasks[-count:], 100, 3, Budget())
     assert {start.state for start in again.choice.starts} == chosen
 
 

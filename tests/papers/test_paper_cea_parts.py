@@ -189,7 +189,7 @@ def test_training_draws_the_chosen_states_only() -> None:
     states = data.states(torch.device("cpu"))
     chosen = np.array([3, 40, 77, 101])
     some = TableData(data.database, data.space, restricted(states, chosen))
-    source = prepare_table(some, OPTIONS).loop.source
+    source = prepare_table(some, OPTIONS).source
     drawn = {int(index) for step in range(20) for index in source.draw(step)[0]}
     assert drawn == set(chosen.tolist())
 

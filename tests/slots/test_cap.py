@@ -14,7 +14,7 @@ import pytest
 import small_trainings
 from label_folders import generated
 from numpy.typing import NDArray
-from small_trainings import LABELLING, TINY, Killed, error_in_search, kill_at
+from small_trainings import LABELLING, TINY, Killed, error_in_search, kill_at, train
 
 from hstar.commands.cli import run as run_cli
 from hstar.domains import generate
@@ -28,7 +28,6 @@ from hstar.training.checkpoint import CheckpointError
 from hstar.training.dataset import Dataset, base_error, fitted, load_dataset, target_columns
 from hstar.training.evaluation import baseline_mse, evaluate_model
 from hstar.training.options import TrainOptions
-from hstar.training.train import train
 
 
 @pytest.fixture(scope="module")
@@ -172,8 +171,8 @@ def test_search_and_evaluation_see_what_training_saw(
     assert learned.metadata["objective"] == with_fitted_cap(dataset).to_dict()
     assert learned.metadata["decode"]["cap"] == with_fitted_cap(dataset).cap
     metrics = evaluate_model(path, dataset)
-    assert metrics.mse == pytest.approx(result.best["validation_mse"], rel=1e-4)
-    assert error_in_search(learned, dataset) == pytest.approx(metrics.mse, rel=1e-3)
+    assert metrics["mse"] == pytest.approx(result.best["validation_mse"], rel=1e-4)
+    assert error_in_search(learned, dataset) == pytest.approx(metrics["mse"], rel=1e-3)
 
 
 def test_a_given_cap_is_kept_and_none_stays_none(dataset: Dataset, tmp_path: Path) -> None:
@@ -194,7 +193,7 @@ def test_an_interrupted_run_goes_on_only_with_the_same_cap(
     def steps_of(chosen: TrainOptions, name: str) -> list[int]:
         steps: list[int] = []
         path = tmp_path / name
-        train(dataset, dataset, path, chosen, lambda line, _: steps.append(line.step))
+        train(dataset, dataset, path, chosen, lambda line, _: steps.append(line["step"]))
         return steps
 
     path = tmp_path / "m.safetensors"

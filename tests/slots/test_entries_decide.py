@@ -75,10 +75,10 @@ OTHER = OtherModel()
 
 def test_any_model_that_says_so_is_rounded(tmp_path: Path) -> None:
     options = replace(OPTIONS, model=OtherModel.name, model_options={})
-    loop = prepare_table(data_of(*PANCAKES), options).loop
+    loop = prepare_table(data_of(*PANCAKES), options)
     assert loop.run(tmp_path / "half.partial", deadline=None)
     assert isinstance(loop.network, Rounded) and loop.network.samples == 50 * options.batch
-    resumed = prepare_table(data_of(*PANCAKES), options).loop
+    resumed = prepare_table(data_of(*PANCAKES), options)
     resumed.restore(loop.state())
     assert isinstance(resumed.network, Rounded) and resumed.is_rounding
 
@@ -106,11 +106,11 @@ def test_unknown_batches_are_refused() -> None:
 
 
 def test_classes_need_no_statistics() -> None:
-    loop = prepare_table(data_of(*PANCAKES), replace(OPTIONS, objective=Silent())).loop
-    assert loop.run() and "accuracy" not in loop.curve[-1].metrics
+    loop = prepare_table(data_of(*PANCAKES), replace(OPTIONS, objective=Silent()))
+    assert loop.run() and "accuracy" not in loop.curve[-1]
 
 
 def test_a_table_of_all_variables_has_the_digits_of_its_space() -> None:
     data = data_of(*PANCAKES)
-    config = prepare_table(data, OPTIONS).features
+    config = prepare_table(data, OPTIONS).about["features"][1]
     assert config == DIGITS.configure([data.space], {}, "normal")

@@ -18,6 +18,7 @@ import pytest
 import torch
 from label_folders import generated
 from program import hstar as hstar_program
+from small_trainings import train
 
 import hstar
 from hstar import search
@@ -35,7 +36,6 @@ from hstar.slots.teachers import LabelOptions, label
 from hstar.training.dataset import Dataset, load_dataset
 from hstar.training.evaluation import evaluate_model
 from hstar.training.options import TrainOptions
-from hstar.training.train import train
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 TEACHER = "teacher_random_walks:TEACHER"
@@ -162,7 +162,7 @@ def test_an_objective_without_a_name_is_found_again(dataset: Dataset, tmp_path: 
     chosen = TrainOptions("linear", objective=Stubborn(), steps=2, batch=8, device="cpu")
     train(dataset, dataset, output, chosen)
     assert read_model(output, trust=True).metadata["objective"]["name"] == "test_examples:Stubborn"
-    assert evaluate_model(output, dataset, trust=True).nll == pytest.approx(Stubborn.told)
+    assert evaluate_model(output, dataset, trust=True)["nll"] == pytest.approx(Stubborn.told)
 
 
 class OwnQuantile(Quantile):
@@ -222,7 +222,7 @@ def test_errors_use_the_constants_of_the_file(dataset: Dataset, tmp_path: Path) 
             device="cpu",
         )
         curve = train(dataset, dataset, output, chosen).curve
-        errors.append(evaluate_model(output, dataset).mse)
+        errors.append(evaluate_model(output, dataset)["mse"])
         assert curve[-1]["validation_mse"] == pytest.approx(errors[-1])
     assert errors[0] != pytest.approx(errors[1])
 

@@ -269,7 +269,7 @@ def test_16_bits_choose_the_same_successor(tmp_path: Path) -> None:
     rows = FactRows(config["width"], inputs.starts, inputs.columns, h, missing, missing)
     options = MlpOptions(hidden=64, width=64, learning_rate=1e-3, epochs=12)
     trained = train_mlp(rows.native(), config["width"], options, 0)
-    assert trained.best is not None and trained.best.validation < 0.2 * float(h.var())
+    assert trained.best is not None and trained.best["validation"] < 0.2 * float(h.var())
     spec = {
         **plain_model(task).specification(),
         **{"model": "mlp", "layers": trained.layers, **FACTS.native(config, task)},

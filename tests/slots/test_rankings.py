@@ -10,7 +10,7 @@ import numpy as np
 import pytest
 from hard_tasks import write_task
 from small_domains import problem_text
-from small_trainings import LABELLING, RANKING, TINY, options
+from small_trainings import LABELLING, RANKING, TINY, options, train
 
 from hstar.planning.heuristics import make_heuristic
 from hstar.planning.task import Task, load_task
@@ -19,7 +19,6 @@ from hstar.slots.objectives import make_objective
 from hstar.slots.teachers import label
 from hstar.training.dataset import Dataset, LabelledTask, load_dataset
 from hstar.training.source import open_list_pairs
-from hstar.training.train import train
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

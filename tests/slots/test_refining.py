@@ -35,7 +35,7 @@ def states() -> PatternStates:
 @pytest.fixture(scope="module", params=[0, 1, 2])
 def trained(request: pytest.FixtureRequest) -> Loop:
     options = replace(OPTIONS, model_options={**SHAPE, "blocks": request.param})
-    loop = prepare_table(data_of(*PANCAKES), options).loop
+    loop = prepare_table(data_of(*PANCAKES), options)
     assert loop.run()
     return loop
 
@@ -63,7 +63,7 @@ def test_the_way_back_loses_nothing(trained: Loop, states: PatternStates) -> Non
 def test_more_is_learned(trained: Loop, states: PatternStates) -> None:
     network = export(trained.network, states.domain_sizes)
     options = refining(replace(OPTIONS, steps=150, learning_rate=1e-3), network)
-    more = prepare_table(data_of(*PANCAKES), options, network).loop
+    more = prepare_table(data_of(*PANCAKES), options, network)
     assert more.is_rounding and more.run()
     assert more.curve[-1]["train_loss"] < trained.curve[-1]["train_loss"]
     same, distance = agreement(more)
@@ -79,7 +79,7 @@ def test_resume_gives_the_same_bytes(tmp_path: Path) -> None:
     assert learn(data, whole, shorter, start=start) is not None
 
     def interrupt(line: Line, steps: int) -> None:
-        if line.step == 30:
+        if line["step"] == 30:
             raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
@@ -90,7 +90,7 @@ def test_resume_gives_the_same_bytes(tmp_path: Path) -> None:
 
 def test_other_networks_are_refused(states: PatternStates) -> None:
     data = data_of(*PANCAKES)
-    loop = prepare_table(data, OPTIONS).loop
+    loop = prepare_table(data, OPTIONS)
     assert loop.run()
     network = export(loop.network, states.domain_sizes)
     wider = replace(OPTIONS, model_options={**SHAPE, "width": 13})

@@ -69,8 +69,8 @@ def test_a_batch_depends_on_seed_and_number_alone() -> None:
 def test_a_step_weighs_its_states(dataset: Dataset) -> None:
     """The loss of a step is that of each state times its weight, and weights differ here."""
     objective = make_objective("gaussian", sigma=1.0, base="none", cap=None)
-    prepared = prepare(dataset, dataset.select([0]), options("nlm", objective, batch=3))
-    source, network = prepared.loop.source, prepared.loop.network
+    loop = prepare(dataset, dataset.select([0]), options("nlm", objective, batch=3))
+    source, network = loop.source, loop.network
     assert isinstance(source, StateSource)
     weights = source.sampler.weights
     assert np.ptp(weights) > 0.1

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 from slot_combinations import FITTING, PIECES, every_pair, small, with_open_variables
 from small_patterns import learn_float
+from small_trainings import train
 
 import hstar
 from hstar import search
@@ -37,7 +38,6 @@ from hstar.training.certified.learning import learn
 from hstar.training.dataset import Dataset, load_dataset
 from hstar.training.options import TABLE_DEFAULTS, TrainOptions
 from hstar.training.source import TableData
-from hstar.training.train import train
 
 pytestmark = pytest.mark.usefixtures("one_thread_in_module")
 

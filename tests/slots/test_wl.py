@@ -307,8 +307,7 @@ def test_colours_are_those_of_the_states_that_training_sees(tmp_path: Path) -> N
     known = {}
     for objective in ("squared", "l-gbfs"):
         chosen = options("linear", make_objective(objective), features="wl")
-        prepared = prepare(data, data, chosen)
-        known[objective] = prepared.features
+        known[objective] = prepare(data, data, chosen).about["features"][1]
     expected = WL.fit(config_of(data.tasks[0].task, **WL.options), seen)
     assert known["squared"] == expected
     assert set(known["l-gbfs"]["colours"]) > set(expected["colours"])

@@ -17,6 +17,7 @@ import numpy as np
 import torch
 from safetensors.numpy import load_file
 from small_domains import ALL
+from small_trainings import train
 
 import hstar
 from hstar import search
@@ -30,7 +31,6 @@ from hstar.training.dataset import load_dataset
 from hstar.training.loop import Line
 from hstar.training.options import TABLE_DEFAULTS, TrainOptions
 from hstar.training.source import TableData
-from hstar.training.train import train
 
 DATA = Path(__file__).parents[1] / "data"
 # The recorded "evaluations" count duplicates; results call that `requested`.
@@ -195,8 +195,8 @@ SWEPT = {"loss": "train_loss", **{n: n for n in ("accuracy", "overestimates", "b
 
 
 def old_line(line: Line, names: dict[str, str]) -> dict[str, str]:
-    numbers = {name: repr(line[ours]) for name, ours in names.items()}
-    return {"step": repr(line.step), **numbers}
+    numbers = {name: repr(line.get(ours, float("nan"))) for name, ours in names.items()}
+    return {"step": repr(line["step"]), **numbers}
 
 
 @cache

@@ -48,4 +48,4 @@ def learn_float(
     data: TableData, output: Path, options: TrainOptions, report: Report | None = None
 ) -> Loop:
     """With a network in floating point: not certified."""
-    return prepare_table(data, options).run(output, report)
+    return prepare_table(data, options).write(output, report)

@@ -15,9 +15,9 @@ from hstar.slots.objectives.objective import Objective
 from hstar.slots.teachers import LabelOptions
 from hstar.slots.teachers.states import follow
 from hstar.training.dataset import Dataset
-from hstar.training.loop import Line
+from hstar.training.loop import Line, Loop, Report
 from hstar.training.options import TrainOptions
-from hstar.training.train import train
+from hstar.training.train import prepare
 
 # No limit of time or memory, so that the labels are the same on every machine.
 LABELLING = LabelOptions(
@@ -44,6 +44,17 @@ def options(model: str = "nlm", objective: Objective | None = None, **changes: A
     )
 
 
+def train(
+    training: Dataset,
+    validation: Dataset,
+    output: Path,
+    options: TrainOptions,
+    report: Report | None = None,
+) -> Loop:
+    """Train on labelled states and write the model file."""
+    return prepare(training, validation, options).write(output, report)
+
+
 def trained(dataset: Dataset, path: Path, chosen: TrainOptions) -> bytes:
     train(dataset, dataset.select([0]), path, chosen)
     return path.read_bytes()
@@ -68,7 +79,7 @@ def kill_at(step: int) -> Callable[[Line, int], None]:
     """A report that ends the training at the evaluation after some steps."""
 
     def report(line: Line, _: int) -> None:
-        if line.step == step:
+        if line["step"] == step:
             raise Killed
 
     return report
@@ -80,8 +91,8 @@ def interrupted(dataset: Dataset, path: Path, chosen: TrainOptions, after: int) 
 
     def report(line: Line, total: int) -> None:
         assert total == chosen.steps
-        steps.append(line.step)
-        if line.step >= after:
+        steps.append(line["step"])
+        if line["step"] >= after:
             raise Killed
 
     with pytest.raises(Killed):

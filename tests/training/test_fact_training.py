@@ -266,8 +266,8 @@ SMALL = MlpOptions(hidden=16, width=16, learning_rate=3e-3, batch=32, epochs=8, 
 def test_training_learns_and_keeps_the_best_epoch(tmp_path: Path) -> None:
     rows = sets(800)
     found = train_mlp(rows.native(), ATOMS, SMALL, 3)
-    seen = [epoch.validation for epoch in found.curve]
-    assert found.best is not None and found.best.validation == min(seen) < 0.5 * seen[0]
+    seen = [epoch["validation"] for epoch in found.curve]
+    assert found.best is not None and found.best["validation"] == min(seen) < 0.5 * seen[0]
     assert found.stopped is None and not found.is_dead
     again = train_mlp(rows.native(), ATOMS, SMALL, 3)
     assert all_bytes(again.layers) == all_bytes(found.layers)
@@ -275,7 +275,9 @@ def test_training_learns_and_keeps_the_best_epoch(tmp_path: Path) -> None:
     # The kept weights are those of the best epoch, and torch reads them.
     validation = np.random.default_rng([3]).permutation(800)[:160]
     y = network(SMALL, found.layers)(dense(rows, validation))[:, 0].detach().numpy()
-    assert np.mean((y - rows.h[validation]) ** 2) == pytest.approx(found.best.validation, rel=1e-4)
+    assert np.mean((y - rows.h[validation]) ** 2) == pytest.approx(
+        found.best["validation"], rel=1e-4
+    )
 
 
 def test_patience_ends_training() -> None:
@@ -283,7 +285,7 @@ def test_patience_ends_training() -> None:
     options = MlpOptions(hidden=64, width=64, learning_rate=0.02, batch=8, epochs=500, patience=2)
     found = train_mlp(rows.native(), ATOMS, options, 0)
     assert found.best is not None
-    assert len(found.curve) - 1 - found.best.epoch == 2 and len(found.curve) < 500
+    assert len(found.curve) - 1 - found.best["epoch"] == 2 and len(found.curve) < 500
 
 
 def test_dead_networks_are_drawn_again() -> None:

@@ -196,8 +196,8 @@ def test_a_call_at_the_wrong_time(tmp_path: Path) -> None:
     [
         ({"gamma": 1.0}, "gamma must be above 0 and below 1, not 1.0"),
         ({"gamma": 0}, "gamma must be above 0"),
-        ({"reward": "cost"}, "no reward is called 'cost'; there are: step, free-last, goal"),
-        ({"potential": "ff"}, "no potential is called 'ff'; there are: none, naive, discounted"),
+        ({"reward": "cost"}, "unknown reward 'cost'; choose one of step, free-last, goal"),
+        ({"potential": "ff"}, "unknown potential 'ff'; choose one of none, naive, discounted"),
         ({"heuristic": "fff"}, "unknown heuristic 'fff'"),
         ({"heuristic": 3}, "3 is no heuristic"),
         ({"max_steps": 0}, "max_steps must be a whole number above 0, not 0"),

@@ -194,7 +194,7 @@ def test_integers_agree_with_training() -> None:
     """What is trained is what search will compute, but for rounded multipliers and biases."""
     database = database_of("pancake-6", "pancakes")
     states = PatternStates(database, make_puzzle("pancake-6"), CPU)
-    loop = prepare_table(data_of("pancake-6", "pancakes"), OPTIONS).loop
+    loop = prepare_table(data_of("pancake-6", "pancakes"), OPTIONS)
     assert loop.run()
     network = export(loop.network, states.domain_sizes)
     digits = states.digits(torch.arange(720)).numpy().astype(np.int32)

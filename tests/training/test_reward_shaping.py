@@ -109,8 +109,8 @@ def test_gamma_must_be_a_discount(gamma: float) -> None:
 def test_unknown_rewards_and_potentials_are_refused() -> None:
     entries: dict[str, Any]
     for entries, message in (
-        ({"gamma": 0.9, "reward": "often", "potential": "none"}, "no reward is called 'often'"),
-        ({"gamma": 0.9, "reward": "step", "potential": ["none"]}, "no potential is called"),
+        ({"gamma": 0.9, "reward": "often", "potential": "none"}, "unknown reward 'often'"),
+        ({"gamma": 0.9, "reward": "step", "potential": ["none"]}, "unknown potential"),
     ):
         with pytest.raises(ValueError, match=message):
             Shaping(**entries)

@@ -133,7 +133,7 @@ WRONG = [
     ("temperature=-1", "temperature"),
     ("updates=5", "no option 'updates'"),
     ("samples_actions=maybe", "yes or no"),
-    ("batch=0", "batch must be at least 1"),
+    ("batch=0", "'batch' must be a whole number of at least 1"),
     ("capacity=3", "cannot hold a batch"),
     ("reward=goal", "bounded"),
 ]

@@ -11,7 +11,16 @@ from pathlib import Path
 
 import pytest
 import torch
-from small_trainings import CLASSES, RANKING, TINY, error_in_search, interrupted, options, trained
+from small_trainings import (
+    CLASSES,
+    RANKING,
+    TINY,
+    error_in_search,
+    interrupted,
+    options,
+    train,
+    trained,
+)
 
 from hstar import search
 from hstar.slots.decode import find_decode
@@ -22,7 +31,6 @@ from hstar.slots.objectives.objective import Objective
 from hstar.training.checkpoint import CheckpointError
 from hstar.training.dataset import Dataset, fitted
 from hstar.training.evaluation import baseline_mse, evaluate_model
-from hstar.training.train import train
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -88,12 +96,12 @@ def test_the_file_holds_the_best_weights_and_search_sees_their_values(
     too_large = {**dataset.columns, "h_star": dataset.column("h_star") + 20}
     chosen = options(model, learning_rate=0.01)
     result = train(replace(dataset, columns=too_large), dataset, path, chosen)
-    assert result.best.step < result.curve[-1].step
+    assert result.best["step"] < result.curve[-1]["step"]
     metrics = evaluate_model(path, dataset)
-    assert metrics.mse == pytest.approx(result.best["validation_mse"], rel=1e-4)
-    assert metrics.nll == pytest.approx(result.best["validation_loss"], rel=1e-4)
-    assert (metrics.states, metrics.problems) == (len(dataset), len(dataset.tasks))
-    for decode, mse in (("truncated-mean", metrics.mse), ("clip", metrics.mse_clip)):
+    assert metrics["mse"] == pytest.approx(result.best["validation_mse"], rel=1e-4)
+    assert metrics["nll"] == pytest.approx(result.best["validation_loss"], rel=1e-4)
+    assert (metrics["states"], metrics["problems"]) == (len(dataset), len(dataset.tasks))
+    for decode, mse in (("truncated-mean", metrics["mse"]), ("clip", metrics["mse_clip"])):
         error = error_in_search(load_model(path, decode), dataset)
         assert error == pytest.approx(mse, rel=1e-3)
 
@@ -126,7 +134,7 @@ def test_an_interrupted_run_goes_on_where_it_was(
     assert interrupted(dataset, path, chosen, after=8) == [4, 8]
     assert interrupted(dataset, path, chosen, after=12) == [8, 12]
     steps: list[int] = []
-    train(dataset, dataset.select([0]), path, chosen, lambda line, _: steps.append(line.step))
+    train(dataset, dataset.select([0]), path, chosen, lambda line, _: steps.append(line["step"]))
     assert steps == [12, 16, 20]
     assert path.read_bytes() == expected
     assert sorted(p.name for p in tmp_path.iterdir()) == ["m.safetensors", "whole.safetensors"]

@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 from case_tables import table
-from small_trainings import FEATURES, TINY, options
+from small_trainings import FEATURES, TINY, options, train
 
 from hstar.commands.cli import run as run_cli
 from hstar.training.dataset import Dataset
 from hstar.training.evaluation import evaluate_model
-from hstar.training.train import train
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

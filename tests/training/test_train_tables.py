@@ -119,7 +119,7 @@ def test_a_float_model_is_refused_on_another_space(
     tiles: Path, gripper: tuple[Path, Task], tmp_path: Path
 ) -> None:
     model = tmp_path / "model.safetensors"
-    prepare_table(data_of(TILES, "tiles"), replace(FLOAT, steps=2)).run(model)
+    prepare_table(data_of(TILES, "tiles"), replace(FLOAT, steps=2)).write(model)
     for space in (make_puzzle("tiles-3x2"), make_puzzle("pancake-6"), gripper[1]):
         with pytest.raises(ModelFileError, match="this is another one"):
             load_model(model).bind(space)
@@ -129,16 +129,16 @@ def test_a_float_model_is_refused_on_another_space(
 def test_float_models_are_deterministic_and_resume(tmp_path: Path) -> None:
     data = data_of(TILES, "tiles")
     whole, parts = tmp_path / "whole.safetensors", tmp_path / "parts.safetensors"
-    prepare_table(data, FLOAT).run(whole)
+    prepare_table(data, FLOAT).write(whole)
     with pytest.raises(KeyboardInterrupt):
-        prepare_table(data, FLOAT).run(parts, stop_at(30))
-    prepare_table(data, FLOAT).run(parts)
+        prepare_table(data, FLOAT).write(parts, stop_at(30))
+    prepare_table(data, FLOAT).write(parts)
     assert parts.read_bytes() == whole.read_bytes()
 
 
 def stop_at(step: int) -> Callable[[Any, int], None]:
     def report(line: Any, steps: int) -> None:
-        if line.step >= step:
+        if line["step"] >= step:
             raise KeyboardInterrupt
 
     return report
@@ -227,10 +227,10 @@ def test_the_sweep_runs_where_training_did(monkeypatch: pytest.MonkeyPatch) -> N
     options = SweepOptions(threads=1)
     assert isinstance(make_sweep(data, states, options), Sweep)
     made: list[Any] = []
-    monkeypatch.setattr(learning, "DeviceSweep", lambda *given: made.append(given) or "device")
+    monkeypatch.setattr(learning, "DeviceSweep", lambda *given, **_: made.append(given) or "device")
     on_gpu = SimpleNamespace(device=SimpleNamespace(type="cuda"), database=data.database)
     assert make_sweep(data, on_gpu, options) == "device"  # type: ignore[arg-type, comparison-overlap]
-    assert made[0][0] is on_gpu and made[0][1] == learning.DEVICE_BATCH
+    assert made == [(on_gpu,)]
 
 
 def test_learning_takes_that_sweep(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

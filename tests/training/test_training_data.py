@@ -13,7 +13,7 @@ import pytest
 from hard_tasks import write_task
 from label_folders import atom_names
 from small_domains import problem_text
-from small_trainings import LABELLING, TINY, error_in_search, options
+from small_trainings import LABELLING, TINY, error_in_search, options, train
 
 from hstar import search
 from hstar.planning.heuristics import make_heuristic
@@ -24,7 +24,6 @@ from hstar.slots.objectives import OBJECTIVES, make_objective
 from hstar.slots.teachers import LabelOptions, label, read_labels
 from hstar.slots.teachers.labels import LabelsError
 from hstar.training.dataset import Dataset, dataset_of, load_dataset, target_columns
-from hstar.training.train import train
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 

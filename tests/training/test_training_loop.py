@@ -13,7 +13,7 @@ import pytest
 import torch
 from safetensors import safe_open
 from safetensors.numpy import load, save
-from small_trainings import Killed, interrupted, kill_at, options, trained
+from small_trainings import Killed, interrupted, kill_at, options, train, trained
 
 from hstar.commands.cli import run as run_cli
 from hstar.slots.objectives import make_objective
@@ -21,7 +21,7 @@ from hstar.training.checkpoint import CheckpointError, weights_of
 from hstar.training.dataset import Dataset, base_error
 from hstar.training.loop import Loop
 from hstar.training.options import TrainOptions
-from hstar.training.train import prepare, train
+from hstar.training.train import prepare
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -75,7 +75,7 @@ def test_every_option_but_the_place_is_part_of_a_run(field: str, dataset: Datase
         base, other = options("nlm"), options("nlm", model_options={"width": 5, "depth": 4})
     else:
         other = replace(base, **{field: value})
-    prints = [prepare(dataset, dataset, one).loop.fingerprint for one in (base, other)]
+    prints = [prepare(dataset, dataset, one).fingerprint for one in (base, other)]
     assert (prints[0] == prints[1]) == (field in ("device", "compile"))
 
 
@@ -111,8 +111,10 @@ class Idle(torch.nn.Module):
 
 
 def idle_loop(dataset: Dataset) -> Loop:
-    loop = prepare(dataset, dataset.select([0]), options("linear")).loop
-    return Loop(Idle(loop.network), loop.source, loop.validation, loop.options, loop.fingerprint)
+    loop = prepare(dataset, dataset.select([0]), options("linear"))
+    return Loop(
+        Idle(loop.network), loop.source, loop.validation, loop.options, loop.fingerprint, {}
+    )
 
 
 def test_a_parameter_without_gradient_has_no_optimiser_state(
@@ -124,7 +126,7 @@ def test_a_parameter_without_gradient_has_no_optimiser_state(
     with pytest.raises(Killed):
         first.run(partial, kill_at(8))
     steps: list[int] = []
-    assert second.run(partial, lambda line, _: steps.append(line.step))
+    assert second.run(partial, lambda line, _: steps.append(line["step"]))
     assert steps == [8, 12]
     assert "idle" not in second.state().groups["exp_avg"]
     resumed = weights_of(second.network)
@@ -147,7 +149,7 @@ def test_the_time_is_that_of_all_runs(dataset: Dataset, tmp_path: Path) -> None:
     partial.write_bytes(save(tensors, metadata={"hstar": json.dumps(held)}))
     result = train(dataset, dataset.select([0]), path, chosen)
     assert result.seconds > 5000
-    assert [line.step for line in result.curve] == [4, 8, 12]
+    assert [line["step"] for line in result.curve] == [4, 8, 12]
 
 
 def too_large(dataset: Dataset) -> Dataset:
@@ -179,7 +181,7 @@ def test_a_validation_error_that_rises_eightfold_is_warned_of(
     best, last = result.best["validation_mse"], result.curve[-1]["validation_mse"]
     assert last > 8 * best
     warning = result.warning
-    assert f"from {best:.3f} at step {result.best.step} to {last:.3f} at step 60" in warning
+    assert f"from {best:.3f} at step {result.best['step']} to {last:.3f} at step 60" in warning
     assert "overfits" in warning
     assert train(dataset, dataset, path, options("nlm")).warning is None
 
@@ -191,9 +193,9 @@ class BrokenInEvaluation(Idle):
 
 def test_a_validation_that_is_no_number_is_an_error(dataset: Dataset, tmp_path: Path) -> None:
     """And not a reason to choose by another metric, or by none."""
-    loop = prepare(dataset, dataset.select([0]), options("linear")).loop
+    loop = prepare(dataset, dataset.select([0]), options("linear"))
     broken = BrokenInEvaluation(loop.network)
-    again = Loop(broken, loop.source, loop.validation, loop.options, loop.fingerprint)
+    again = Loop(broken, loop.source, loop.validation, loop.options, loop.fingerprint, {})
     partial = tmp_path / "m.partial"
     message = "the validation mse is nan at step 4; lower the learning rate"
     with pytest.raises(FloatingPointError, match=message):

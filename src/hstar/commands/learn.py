@@ -54,7 +54,7 @@ def add_arguments(parser: Parser) -> None:
 
 def run(options: Options) -> int:
     budget = options.start_budget()
-    from hstar.learning.from_files import Work, learn_from_files, read_problems
+    from hstar.learning.from_files import learn_from_files, learn_options, read_problems
     from hstar.learning.recipe import SlotChoice, find_recipe
     from hstar.slots.model_file import check_output
 
@@ -71,14 +71,15 @@ def run(options: Options) -> int:
         raise UsageError("give --time or --steps, not both")
     *domain, path = options.files
     with as_usage_error():
-        work = Work(options.time, options.steps, options.seed, options.jobs, budget)
         check_output(options.output)
         slots = options.values_of("teacher features model objective")
         choice = SlotChoice(**slots, options=options.named_values())
         recipe = find_recipe(options.recipe, Path(path).is_dir(), choice, options.states)
+        given = options.time, options.steps, options.seed, options.jobs
+        work = learn_options(recipe, budget, *given)
         problems = read_problems(path, *domain)
     try:
-        found = learn_from_files(problems, options.output, recipe, work, say, warn)
+        found = learn_from_files(problems, options.output, recipe, work, budget, say, warn)
     except ValueError as error:
         raise UsageError(f"nothing can be learned from {path}: {error}") from error
     options.tell(found.to_dict(), lines_of(found, escape(options.output)))

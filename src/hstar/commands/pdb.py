@@ -251,13 +251,13 @@ def learn_table(options: Options) -> int:
 
         def report(line: Line, steps: int) -> None:
             text = f"loss {line['train_loss']:.4f}"
-            if "accuracy" in line.metrics:
+            if "accuracy" in line:
                 text += f", right {line['accuracy']:.4f}, too large {line['overestimates']:.1e}"
-            progress.update(line.step, text)
+            progress.update(line["step"], text)
 
         with as_usage_error():
             if not chosen.bits:
-                loop = prepare_table(data, chosen).run(options.output, report)
+                loop = prepare_table(data, chosen).write(options.output, report)
                 print(f"{options.output}: loss {loop.best['train_loss']:.4f}, not certified")
                 return 0
             learned = learn(data, options.output, chosen, sweeping, report, start=start)

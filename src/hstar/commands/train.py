@@ -135,7 +135,7 @@ def train_on_labels(options: Options) -> int:
         one = replace(chosen[seed], objective=objective)
         result = _train(training, validation, path, one, options)
         print(
-            f"{escape(path)}: best at step {result.best.step} of {result.curve[-1].step}, "
+            f"{escape(path)}: best at step {result.best['step']} of {result.curve[-1]['step']}, "
             f"{_errors(result.best)}, {result.parameters} parameters, {result.seconds:.0f} s"
         )
         if objective.score == "mse" and objective.constants()["base"] != "none":
@@ -145,8 +145,12 @@ def train_on_labels(options: Options) -> int:
             print(f"warning: {result.warning}")
         if test is not None:
             with as_usage_error():
-                metrics = evaluate_model(path, test, trust=True)
-            print(f"{escape(path)}: on test problems {metrics.describe()}")
+                found = evaluate_model(path, test, trust=True)
+            print(
+                f"{escape(path)}: on test problems squared error {found['mse']:.3f} "
+                f"({found['mse_clip']:.3f} clipped), negative log-likelihood {found['nll']:.3f}, "
+                f"{found['states']} states of {found['problems']} problems"
+            )
     return 0
 
 
@@ -174,19 +178,19 @@ def _train(
 ) -> Loop:
     """Train one model, and keep what was really used in a file beside it."""
     from hstar.runtime.progress import Progress
-    from hstar.training.train import train
+    from hstar.training.train import prepare
 
     writer = _tensorboard(options.tensorboard, path) if options.tensorboard else None
     with Progress(f"training {Path(path).name}", chosen.steps) as progress:
 
         def report(line: Line, _: int) -> None:
-            progress.update(line.step, f"loss {line['train_loss']:.4f}  {_errors(line)}")
+            progress.update(line["step"], f"loss {line['train_loss']:.4f}  {_errors(line)}")
             if writer is not None:
-                for name, value in line.metrics.items():
-                    writer.add_scalar(name, value, line.step)
+                for name in line.keys() - {"step"}:
+                    writer.add_scalar(name, line[name], line["step"])
 
         with as_usage_error():
-            result = train(training, validation, path, chosen, report)
+            result = prepare(training, validation, chosen).write(path, report)
     if writer is not None:
         writer.close()
     held = {"labels": options.file, "validation": options.validation, **chosen.to_dict()}
@@ -211,7 +215,7 @@ def _outputs(options: Options) -> dict[int, str]:
 
 def _errors(line: Line) -> str:
     text = f"validation loss {line['validation_loss']:.4f}"
-    if "validation_mse" in line.metrics:
+    if "validation_mse" in line:
         text += f", squared error {line['validation_mse']:.3f}"
     return text
 

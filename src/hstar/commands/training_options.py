@@ -11,7 +11,7 @@ from hstar.commands.arguments import Options, Parser, UsageError, as_usage_error
 from hstar.slots.features import FEATURES
 from hstar.slots.models import MODELS
 from hstar.slots.objectives import OBJECTIVES, make_objective
-from hstar.training.options import Sampling, TrainOptions, default_options
+from hstar.training.options import TABLE_DEFAULTS, Sampling, TrainOptions, default_options
 
 Flags = Sequence[tuple[Any, ...]]  # what `add` takes of each: usage, help, type
 
@@ -125,7 +125,7 @@ def training_options(given: Options, seed: int, of_table: bool) -> TrainOptions:
         decode = given.decode
         if decode is None and of_table and objective.form == "logits" and given.bits != 0:
             decode = "strict"
-        options = default_options(model, objective, of_table)
+        options = dict(TABLE_DEFAULTS) if of_table else default_options(model, objective)
         options |= _given(given, (*flags_of(of_table=False), *flags_of(of_table=True)))
         if of_table and objective.form != "logits" and given.bits is None:
             options["bits"] = 0

@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from hstar.runtime.exports import lazy
 
 if TYPE_CHECKING:
-    from hstar.domains.walks import walk_states as walk_states
     from hstar.learning.judge import Verdict as Verdict
     from hstar.learning.judge import mean_ratio as mean_ratio
     from hstar.learning.options import LearnOptions as LearnOptions

@@ -19,7 +19,7 @@ from hstar.runtime.resources import Budget
 from hstar.slots.learned_heuristic import LearnedHeuristic
 from hstar.slots.model_file import from_bytes
 from hstar.training.fit.choices import Minima
-from hstar.training.teachers.siblings import successor_values
+from hstar.training.teachers.siblings import distances
 
 MOST_MINIMA = 20  # of one problem
 STEPS = 3  # times as many as an optimal plan has
@@ -62,7 +62,8 @@ def find_minima(start: Start, model: bytes, plan_length: int, effort: Effort) ->
         heuristic = LearnedHeuristic(from_bytes(model, "learned", trust=True), "learned")
         states = local_minima(task, heuristic, STEPS * plan_length, Budget())
         evaluations = None if effort.work is None else max(1, effort.work // WORK["lmcut"])
-        values = successor_values(task, states, evaluations, effort.budget(), alike=True)
+        successors = [task.successors(state)[1] for state in states]
+        values = distances(task, successors, evaluations, effort.budget(), alike=True)
         return Minima(states.tolist(), values)
     except TOO_MUCH as error:
         raise_signals(error)

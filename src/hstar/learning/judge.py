@@ -133,20 +133,10 @@ def weigh(learned: Score, default: Score, unions: Sequence[bool], unit: str) -> 
     says = f"learned {learned.text(unit)}; default planner {default.text(unit)}"
     if found.cost_ratio is not None:
         says += f"; plans cost {found.cost_ratio:.2f} times the default's"
-    return Verdict(
-        use,
-        f"{says}: {advice}{_sureness(chance, unions)}",
-        len(pairs),
-        learned.solved,
-        default.solved,
-        learned.spent,
-        default.spent,
-        found.effort_ratio,
-        found.cost_ratio,
-        chance,
-        sum(unions),
-        unit,
-    )
+    says += f": {advice}{_sureness(chance, unions)}"
+    counts = len(pairs), learned.solved, default.solved
+    efforts = learned.spent, default.spent, found.effort_ratio, found.cost_ratio
+    return Verdict(use, says, *counts, *efforts, chance, sum(unions), unit)
 
 
 def _sureness(chance: float, unions: Sequence[bool]) -> str:
@@ -181,23 +171,14 @@ def mean_ratio(pairs: Sequence[tuple[float, float]], least: float = 1e-3) -> flo
     return math.exp(sum(math.log(max(a, least) / max(b, least)) for a, b in pairs) / len(pairs))
 
 
-@dataclass(frozen=True, slots=True)
 class Contest:
-    """What each search, and DEFAULT for the default planner, made of one start within `limit`."""
+    """What each search, and DEFAULT for the default planner, made of one start within a limit. The
+    learned trial is that of all in turns."""
 
-    start: Start
-    limit: float
-    trials: Mapping[str, Trial]
-
-    @property
-    def default(self) -> Trial:
-        return self.trials[DEFAULT]
-
-    @property
-    def learned(self) -> Trial:
-        """That of the others, in turns with the default planner."""
-        own = [Score((trial,)) for name, trial in self.trials.items() if name != DEFAULT]
-        return estimate_in_turns(own, 1, self.limit, Score((self.default,))).trials[0]
+    def __init__(self, start: Start, limit: float, trials: Mapping[str, Trial]) -> None:
+        self.start, self.default = start, trials[DEFAULT]
+        own = [Score((trial,)) for name, trial in trials.items() if name != DEFAULT]
+        self.learned = estimate_in_turns(own, 1, limit, Score((self.default,))).trials[0]
 
 
 @dataclass

@@ -78,14 +78,8 @@ class Outcome:
 
     def to_dict(self) -> dict[str, Any]:
         """For JSON output."""
-        return {
-            "verdict": asdict(self.verdict),
-            "chosen": self.chosen,
-            "labelled": self.labelled,
-            "models": self.models,
-            "seconds": self.seconds,
-            "interrupted": self.interrupted,
-        }
+        names = ("chosen", "labelled", "models", "seconds", "interrupted")
+        return {"verdict": asdict(self.verdict), **{name: getattr(self, name) for name in names}}
 
 
 def learn(
@@ -109,7 +103,7 @@ def learn(
         own = budget.within(left)
         tasks = usable_tasks(problems, own, say, each)
         check_features(recipe, len(tasks))
-        parts = split(tasks, recipe.held_out, recipe.most_held_out, options.seed, own)
+        parts = split(tasks, recipe.most_held_out, options.seed, own)
         say(parts.text)
         workers = Workers(pool, options.processes, say)
         maker = ModelMaker(recipe, options, parts, workers, watch, own)
@@ -140,7 +134,7 @@ class LearningRun:
             itself = Start(ITSELF, self.split.training[-1].problem)
             self.ladder = replace(self.ladder, last=itself)
         self.candidates: dict[str, Candidate] = {}  # that race, by label
-        self.scores: dict[Candidate, Score] = {}
+        self.scores: dict[str, Score] = {}
         self.minima: dict[str, Minima] = {}
         self.verdict: Verdict | None = None  # on as many problems as were tried so far
 
@@ -209,33 +203,32 @@ class LearningRun:
         self._race([*candidates, *plain])
 
     def _race(self, candidates: Sequence[Candidate]) -> None:
-        self.candidates |= {one.label: one for one in candidates}
-        self.scores |= race(candidates, self.ladder, self._on_choice_rung, self.effort.limit)
+        labelled = {one.label: one for one in candidates}
+        self.candidates |= labelled
+        self.scores |= race(list(labelled), self.ladder, self._on_choice_rung, self.effort.limit)
 
-    def _on_choice_rung(
-        self, rung: Rung, alive: Sequence[Candidate]
-    ) -> dict[Candidate, list[Trial]]:
+    def _on_choice_rung(self, rung: Rung, alive: Sequence[str]) -> dict[str, list[Trial]]:
         is_first = rung.name == f"{self.ladder.name} 0"
         effort = self.effort.divided(SCREENING) if is_first else self.effort
         if rung.starts[0].name == ITSELF:  # all the time that is left, shared evenly
             left = self.recipe.racing * self.options.seconds - self.watch.gone()
             waves = math.ceil(len(alive) / self.options.processes)
             effort = replace(effort, seconds=max(left / waves, effort.seconds))
-        searchers = {one.label: self._searcher(one) for one in alive}
+        searchers = {label: self._searcher(self.candidates[label]) for label in alive}
         may_start = self.watch.may_start(self.recipe.racing, effort.seconds / 2)
         found = self.trials.on_rung(rung, searchers, effort, may_start)
         if is_first and not any(one.solved for made in found.values() for one in made):
             again = replace(rung, name=f"{rung.name} again")
             may_start = self.watch.may_start(self.recipe.racing, self.effort.seconds)
             found = self.trials.on_rung(again, searchers, self.effort, may_start)
-        scores = {one.label: Score(tuple(found[one.label])) for one in alive if one.label in found}
+        scores = {label: Score(tuple(found[label])) for label in alive if label in found}
         best = min(scores, key=lambda one: scores[one].rank, default=None)
         if best is not None:
             self.say(
                 f"up to {rung.objects} objects, {len(scores)} candidates; best so far: {best}: "
                 f"{scores[best].text(self.effort.unit)}"
             )
-        return {one: found[one.label] for one in alive if one.label in found}
+        return found
 
     def _searcher(self, one: Candidate) -> Searcher:
         content = None if one.model is None else to_bytes(self.maker.models[one.model])
@@ -244,10 +237,10 @@ class LearningRun:
     def _choose(self) -> Schedule | None:
         """By all that was tried, even if the race came to no end."""
         scores = self.scores
-        if not scores and self.trials.made:
-            labels = self.trials.scores_so_far(list(self.candidates), self.ladder.name)
-            scores = {self.candidates[label]: score for label, score in labels.items()}
-        return choose_schedule(scores, self.effort.limit)
+        if not scores:
+            scores = self.trials.scores_so_far(list(self.candidates), self.ladder.name)
+        of_candidates = {self.candidates[label]: score for label, score in scores.items()}
+        return choose_schedule(of_candidates, self.effort.limit)
 
     # Corrections
 

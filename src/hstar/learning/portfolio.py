@@ -64,21 +64,17 @@ def estimate_in_turns(
     scores: Sequence[Score], length: int, limit: float, default: Score | None = None
 ) -> Score:
     """What searches would score that take turns on `length` problems, within the limit of each one
-    alone. The default planner, if it takes part, has half the time."""
+    alone. Problems that a score has no trial of count as failed. The default planner, if it takes
+    part, has half the time."""
     share = 2 if default is not None else 1
-    slower = [(share * len(scores), padded(one, length, limit)) for one in scores]
+    slower = [(share * len(scores), one.trials) for one in scores]
     if default is not None:
-        slower.append((share, padded(default, length, limit)))
+        slower.append((share, default.trials))
     trials = []
     for number in range(length):
-        tried = [(factor, one.trials[number]) for factor, one in slower]
+        tried = [(factor, one[number]) for factor, one in slower if number < len(one)]
         found = ((factor * one.spent, one.cost) for factor, one in tried if one.solved)
         least, cost = min(found, key=lambda one: one[0], default=(math.inf, None))
         is_solved = least <= limit
         trials.append(Trial(is_solved, min(least, limit), cost if is_solved else None))
     return Score(tuple(trials))
-
-
-def padded(score: Score, length: int, limit: float) -> Score:
-    """On so many trials; what a lower climb did not try counts as failed."""
-    return Score((*score.trials, *[Trial(False, limit)] * (length - len(score.trials))))

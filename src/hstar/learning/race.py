@@ -8,9 +8,8 @@ goes to the largest problems that anyone solves, which tell most about even larg
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Hashable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import TypeVar
 
 import numpy as np
 
@@ -34,8 +33,6 @@ MOST_DRAWS = 4  # of problems of one size
 MOST_RUNGS = 8
 MOST_OBJECTS = 2000
 KEPT = (14, 9, 6)  # candidates that go on after the first rungs; the last number holds for the rest
-
-Racer = TypeVar("Racer", bound=Hashable)
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,14 +157,14 @@ class RungTrials:
 
 
 def race(
-    candidates: Sequence[Racer],
+    candidates: Sequence[str],
     ladder: Ladder,
-    try_rung: Callable[[Rung, Sequence[Racer]], dict[Racer, list[Trial]]],
+    try_rung: Callable[[Rung, Sequence[str]], dict[str, list[Trial]]],
     limit: float,
-) -> dict[Racer, Score]:
+) -> dict[str, Score]:
     """Scores on all rungs that were tried; whoever is dropped fails. `try_rung` makes the trials,
     of fewer problems or candidates if the time is over; a failed trial counts for `limit`."""
-    trials: dict[Racer, list[Trial]] = {one: [] for one in candidates}
+    trials: dict[str, list[Trial]] = {one: [] for one in candidates}
     alive = list(candidates)
     number = 0
     while alive and (rung := ladder.rung(number)) is not None:

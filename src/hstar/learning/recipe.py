@@ -25,9 +25,8 @@ from hstar.training.fit import ModelRow, fit_for
 class Recipe:
     """`searches` use a model, `plain_searches` need none. Shares of the time, from the beginning:
     `labelling`, `fitting`, `racing`; the rest is for the verdict. `fallback` is a teacher to ask as
-    well where fewer than `fewest` problems have labels. The largest `held_out` share of the
-    problems chooses and judges, but at most `most_held_out`. `trial_share` of the time is for one
-    search."""
+    well where fewer than `fewest` problems have labels. At most `most_held_out` of the problems
+    choose and judge. `trial_share` of the time is for one search."""
 
     rows: tuple[ModelRow, ...]
     searches: tuple[SearchSpecification, ...]
@@ -38,7 +37,6 @@ class Recipe:
     labelling: float = 0.3
     fitting: float = 0.5
     racing: float = 0.85
-    held_out: float = 0.4
     most_held_out: int = 2**31
     trial_share: float = 1 / 150
     states: int | None = None  # labelled by teachers that sample

@@ -16,6 +16,8 @@ from hstar.planning.heuristics import is_dead_end
 from hstar.planning.task import Task, ground
 from hstar.runtime.resources import Budget, OutOfResources
 
+HELD_OUT = 0.4  # of the problems, to choose and to judge
+
 
 @dataclass(frozen=True, slots=True)
 class Split:
@@ -29,12 +31,12 @@ class Split:
     text: str
 
 
-def split(tasks: Sequence[Task], held_out: float, most: int, seed: int, budget: Budget) -> Split:
-    """Raises OutOfResources."""
+def split(tasks: Sequence[Task], most: int, seed: int, budget: Budget) -> Split:
+    """The largest tasks, at most so many, choose and judge. Raises OutOfResources."""
     by_size = sorted(tasks, key=lambda task: (len(task.problem.objects), task.num_facts))
     if len(by_size) < 3:
         return split_states(by_size, seed, budget)
-    held = min(max(2, round(held_out * len(by_size))), most)
+    held = min(max(2, round(HELD_OUT * len(by_size))), most)
     larger = by_size[-held:]
     choice, verdict = larger[-2::-2][::-1], larger[::-1][::2][::-1]
     single = single_predicates([task.problem for task in tasks])

@@ -231,10 +231,8 @@ def grounded(name: Hashable, problem: Problem, effort: Effort) -> Task | None:
             _tasks.popitem(last=False)
         try:
             _tasks[name] = ground(problem, budget=effort.budget(effort.grounding_seconds))
-        except PddlError:  # a union of goals may have too many disjuncts
-            _tasks[name] = None
-        except OutOfResources as error:
-            if error.status != "out of time":
+        except (PddlError, OutOfResources) as error:  # a goal may have too many disjuncts
+            if isinstance(error, OutOfResources) and error.status != "out of time":
                 raise
             _tasks[name] = None
     _tasks.move_to_end(name)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import os
-from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -19,29 +18,12 @@ from hstar.training.dataset import Dataset
 from hstar.training.source import RowOptions, StateSource
 
 
-@dataclass(frozen=True, slots=True)
-class Metrics:
-    """Mean squared errors of the decoded prediction and of the clipped mean, and the mean
-    negative log-likelihood, over the states of some problems."""
-
-    mse: float
-    mse_clip: float
-    nll: float
-    states: int
-    problems: int
-
-    def describe(self) -> str:
-        return (
-            f"squared error {self.mse:.3f} ({self.mse_clip:.3f} clipped), "
-            f"negative log-likelihood {self.nll:.3f}, "
-            f"{self.states} states of {self.problems} problems"
-        )
-
-
 def evaluate_model(
     path: str | os.PathLike[str], dataset: Dataset, *, trust: bool = False
-) -> Metrics:
-    """The errors of a model file. Raises ModelFileError, ValueError for a ranking model."""
+) -> dict[str, float]:
+    """The errors of a model file: "mse" of the decoded prediction, "mse_clip" of the clipped mean,
+    and "nll", the mean negative log-likelihood; and the numbers of "states" and "problems". Raises
+    ModelFileError, ValueError for a ranking model."""
     name = os.fspath(path)
     file = read_model(name, trust=trust)
     trained = file.metadata
@@ -63,8 +45,8 @@ def evaluate_model(
     source = StateSource(dataset, options, torch.device("cpu"))
     with torch.no_grad():
         found = source.evaluate(heuristic.network())
-    clipped = found.get("mse_clip", math.nan)
-    return Metrics(found["mse"], clipped, found["loss"], len(dataset), len(dataset.tasks))
+    errors = {"mse": found["mse"], "mse_clip": found.get("mse_clip", math.nan)}
+    return {**errors, "nll": found["loss"], "states": len(dataset), "problems": len(dataset.tasks)}
 
 
 def objective_of(described: dict[str, Any]) -> Objective:

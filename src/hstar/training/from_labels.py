@@ -13,12 +13,11 @@ from hstar.slots.teachers.labels import read_labels
 from hstar.training.dataset import check_same_kind, dataset_of, load_dataset
 from hstar.training.fit import FITS, Lesson, Limits, ModelRow, fit_for
 
-USUAL = {  # model and objective of a fit
-    "linear": ("linear", "rank-svm"),
-    "mlp": ("mlp", "squared"),
-    "torch": ("nlm", "truncated-gaussian"),
+USUAL = {  # model, features and objective of a fit; no features: what the model reads
+    "linear": ("linear", "wl", "rank-svm"),
+    "mlp": ("mlp", "facts", "squared"),
+    "torch": ("nlm", None, "truncated-gaussian"),
 }
-FEATURES_OF = {"linear": "wl", "mlp": "facts"}  # those that the core's own fits read
 
 
 def train_from_labels(
@@ -39,11 +38,11 @@ def train_from_labels(
     chosen = FITS.find(fit)
     if chosen.acts:
         raise ValueError(f"the fit '{fit}' learns by acting; use 'hstar learn --recipe rollouts'")
-    usual = USUAL.get(fit, (model, objective))
-    model, objective = model or usual[0], objective or usual[1]
+    usual = USUAL.get(fit, (None, None, None))
+    model, objective = model or usual[0], objective or usual[2]
     if model is None or objective is None:
         raise ValueError(f"say which model and objective the fit '{fit}' shall have")
-    features = features or FEATURES_OF.get(fit) or MODELS.find(model).features[0]
+    features = features or usual[1] or MODELS.find(model).features[0]
     held = read_labels(Path(labels))
     row = ModelRow(held.teacher, features, model, objective, fit, held.options, options or {})
     fit_for(row).check(row)

@@ -11,6 +11,7 @@ CPU, with the same bytes as an undisturbed one. Torch's global settings stay as 
 from __future__ import annotations
 
 import math
+import os
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, field
@@ -20,6 +21,7 @@ from typing import Any
 import torch
 from torch import Tensor, nn
 
+from hstar.slots.model_file import ModelFile, model_metadata, write_model
 from hstar.slots.models import MODELS
 from hstar.training.checkpoint import Arrays, Checkpoint, groups_of, restore_groups, weights_of
 from hstar.training.options import TrainOptions
@@ -30,38 +32,23 @@ CALIBRATED_STATES = 8192
 RISE = 8  # how many times its best the validation score may end at without a warning
 WARM_UP_STEPS = 3  # until lazy initialisation (compiled code, optimiser state) has finished
 
-
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One line of the training curve. `train_...` are means since the line before."""
-
-    step: int
-    metrics: dict[str, float] = field(default_factory=dict)
-
-    def __getitem__(self, name: str) -> float:
-        return self.metrics.get(name, math.nan)
-
-    def to_dict(self) -> dict[str, Any]:
-        return {"step": self.step, **self.metrics}
-
-    @staticmethod
-    def from_dict(held: dict[str, Any]) -> Line:
-        return Line(held["step"], {name: held[name] for name in held if name != "step"})
-
-
+# Of the training curve: "step", "train_..." (means since the line before) and other metrics.
+Line = dict[str, Any]
 Report = Callable[[Line, int], None]
 
 
 @dataclass(eq=False)
 class Loop:
     """A run that can be stopped and continued. `network` is what is trained: from when rounding
-    begins another one than at the start. `seconds` count all runs of one that was stopped."""
+    begins another one than at the start. `about` is what the model file says besides what the
+    options and the curve do. `seconds` count all runs of one that was stopped."""
 
     network: nn.Module
     source: BatchSource
     validation: BatchSource | None
     options: TrainOptions
     fingerprint: str
+    about: dict[str, Any]
     is_rounding: bool = False
     step: int = 0
     restarted: int = 0
@@ -73,14 +60,14 @@ class Loop:
         self.model = MODELS.find(self.options.model)
         self.device = self.source.device
         self.on_gpu = self.device.type == "cuda"
-        self.rounds_from = round(self.options.quantize_from * self.options.steps)
         self.sums = ("train_loss", *self.source.objective.statistic_names)
         self.totals = torch.zeros(len(self.sums), dtype=torch.float64, device=self.device)
         self._prepare()
 
     def score(self, line: Line) -> float:
         """What the best weights are chosen by: one metric, the same for the whole run."""
-        return line[f"validation_{self.source.objective.score}"]
+        score: float = line.get(f"validation_{self.source.objective.score}", math.nan)
+        return score
 
     @property
     def best(self) -> Line:
@@ -95,14 +82,39 @@ class Loop:
     @property
     def warning(self) -> str | None:
         """What is wrong with the curve of a run that has ended."""
-        best, last = self.score(self.best), self.score(self.curve[-1])
+        begin, end = self.best, self.curve[-1]
+        best, last = self.score(begin), self.score(end)
         if last <= RISE * best:
             return None
         return (
-            f"the validation score rose from {best:.3f} at step {self.best.step} to {last:.3f} at "
-            f"step {self.curve[-1].step}: the model overfits; label more problems, or train a "
-            "smaller model"
+            f"the validation score rose from {best:.3f} at step {begin['step']} to {last:.3f} at "
+            f"step {end['step']}: the model overfits; label more problems, or train a smaller model"
         )
+
+    def write(self, output: str | os.PathLike[str], report: Report | None = None) -> Loop:
+        """Train to the end and write the model file. `report` is called with every line of the
+        curve and the number of steps. A killed run goes on from `output`.partial. Raises what `run`
+        does, and OSError."""
+        partial = Path(f"{os.fspath(output)}.partial")
+        self.run(partial, report)
+        write_model(output, self.model_file())
+        partial.unlink(missing_ok=True)
+        return self
+
+    def model_file(self) -> ModelFile:
+        """The best weights so far."""
+        options = self.options
+        _, _, decode = options.entries()
+        constants = {**decode.options, **options.decode_options, **options.objective.constants()}
+        curve = {"best": self.best, "curve": self.curve}
+        about = {**self.about, "training": {**self.about["training"], **curve}}
+        metadata = model_metadata(
+            objective=options.objective.to_dict(),
+            decode={**constants, "name": options.decode or options.objective.decodes[0]},
+            **about,
+        )
+        weights = self.best_weights or weights_of(self.network)  # a table is not validated
+        return ModelFile(metadata, weights)
 
     def run(
         self,
@@ -116,23 +128,18 @@ class Loop:
         if held is not None:
             self.restore(held)
         before, started = self.seconds, time.monotonic()
-        allowed = torch.backends.cuda.matmul.allow_tf32
-        torch.backends.cuda.matmul.allow_tf32 = self.source.is_exact_in_tf32
-        try:
-            while not self.is_finished:
-                if deadline is not None and time.monotonic() >= deadline:
-                    return False
-                end = min(self.step + self.options.evaluate_every, self.options.steps)
-                line = self._advance(end)
-                self.seconds = before + time.monotonic() - started
-                self._note(line)
-                if report is not None:
-                    report(line, self.options.steps)
-                if checkpoint is not None:
-                    self.state().write(checkpoint)
-            self._finish()
-        finally:
-            torch.backends.cuda.matmul.allow_tf32 = allowed
+        while not self.is_finished:
+            if deadline is not None and time.monotonic() >= deadline:
+                return False
+            end = min(self.step + self.options.evaluate_every, self.options.steps)
+            line = self._advance(end)
+            self.seconds = before + time.monotonic() - started
+            self._note(line)
+            if report is not None:
+                report(line, self.options.steps)
+            if checkpoint is not None:
+                self.state().write(checkpoint)
+        self._finish()
         return True
 
     @property
@@ -148,9 +155,9 @@ class Loop:
     def _advance(self, end: int) -> Line:
         self.totals.zero_()
         self.network.train()
-        first = self.step
+        first, rounded_from = self.step, round(self.options.quantize_from * self.options.steps)
         while self.step < end:
-            if self.options.bits and self.step == self.rounds_from and not self.is_rounding:
+            if self.options.bits and self.step == rounded_from and not self.is_rounding:
                 self._begin_rounding(self._sample()[:CALIBRATED_STATES])
             self._set_rate(self.options.rate(self.step, self.restarted))
             self.take_step(self.source.draw(self.step))
@@ -162,7 +169,7 @@ class Loop:
             with torch.no_grad():
                 found = self.validation.evaluate(self.network)
             metrics |= {f"validation_{name}": value for name, value in found.items()}
-        return Line(self.step, metrics)
+        return {"step": self.step, **metrics}
 
     def _note(self, line: Line) -> None:
         """Raises FloatingPointError for numbers that no choice can be made by."""
@@ -179,7 +186,7 @@ class Loop:
         if self.validation is not None and is_best:
             self.best_weights = weights_of(self.network)
         self.curve.append(line)
-        objective = self.source.objective.after(line.metrics)
+        objective = self.source.objective.after(line)
         if objective != self.source.objective:
             self.source.objective = objective
             self._record()  # its numbers are part of a recording
@@ -249,7 +256,7 @@ class Loop:
         notes = {
             "step": self.step,
             "restarted": self.restarted,
-            "curve": [line.to_dict() for line in self.curve],
+            "curve": self.curve,
             "seconds": self.seconds,
             "is_rounding": self.is_rounding,
         }
@@ -262,10 +269,10 @@ class Loop:
             self._begin_rounding(None)
         self.step, self.restarted = int(notes["step"]), int(notes["restarted"])
         self.seconds = float(notes["seconds"])
-        self.curve = [Line.from_dict(line) for line in notes["curve"]]
+        self.curve = notes["curve"]
         self.best_weights = groups.get("best", {})
         for line in self.curve:
-            self.source.objective = self.source.objective.after(line.metrics)
+            self.source.objective = self.source.objective.after(line)
         count_on = self.device if self.on_gpu else torch.device("cpu")
         restore_groups(self.network, self.optimiser, groups, count_on)
 

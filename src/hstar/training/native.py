@@ -20,6 +20,7 @@ from numpy.typing import NDArray
 from hstar import _core
 from hstar.planning.task import Task
 from hstar.slots.features.facts import FACTS
+from hstar.slots.features.feature import whole_number
 from hstar.slots.models.mlp import Shape
 from hstar.slots.objectives import objectives_of
 from hstar.slots.objectives.objective import check_known
@@ -55,9 +56,7 @@ class MlpOptions:
 
     def __post_init__(self) -> None:
         self.config(inputs=1)
-        for name in ("batch", "epochs", "patience", "draws"):
-            if getattr(self, name) < 1:
-                raise ValueError(f"'{name}' must be at least 1, not {getattr(self, name)}")
+        whole_number(asdict(self), "batch", "epochs", "patience", "draws")
         if not 0 < self.validation < 1:
             raise ValueError(
                 f"the validation share must lie between 0 and 1, not {self.validation}"
@@ -101,23 +100,16 @@ def to_tensors(layers: list[Layer]) -> dict[str, Floats]:
     return tensors
 
 
-@dataclass(frozen=True)
-class Epoch:
-    """The mean losses of one pass over the training rows."""
-
-    epoch: int
-    training: float
-    validation: float
-
-
 @dataclass
 class Trained:
-    """`layers` are those of the best epoch, or the last if none was completed. `stopped` says why
-    training ended before its time: "time", "memory", "interrupt" or "terminate"."""
+    """`layers` are those of the best epoch, or the last if none was completed. Lines of the curve
+    have "epoch", "training" and "validation": the mean losses of a pass over the training rows.
+    `stopped` says why training ended before its time: "time", "memory", "interrupt" or
+    "terminate"."""
 
     layers: list[Layer]
-    curve: list[Epoch] = field(default_factory=list)
-    best: Epoch | None = None
+    curve: list[dict[str, Any]] = field(default_factory=list)
+    best: dict[str, Any] | None = None
     draws: int = 1
     is_dead: bool = False
     stopped: str | None = None
@@ -125,8 +117,8 @@ class Trained:
     def summary(self) -> dict[str, Any]:
         """For a model file."""
         return {
-            "curve": [asdict(one) for one in self.curve],
-            "best": None if self.best is None else self.best.epoch,
+            "curve": self.curve,
+            "best": None if self.best is None else self.best["epoch"],
             "draws": self.draws,
             "stopped": self.stopped,
         }
@@ -162,9 +154,9 @@ def train_mlp(
                 loss = trainer.epoch(order, options.batch, options.learning_rate, **limits)
                 result.is_dead = _is_dead(trainer, validation, limits)
                 found = trainer.loss(validation, **limits)
-                line = Epoch(number, loss, found)
+                line = {"epoch": number, "training": loss, "validation": found}
                 result.curve.append(line)
-                if result.best is None or found < result.best.validation:
+                if result.best is None or found < result.best["validation"]:
                     result.best, result.layers = line, trainer.weights()
         except _core.Stopped as stopped:
             result.stopped = str(stopped)
@@ -177,7 +169,7 @@ def train_mlp(
 
 def _goes_on(result: Trained, options: MlpOptions) -> bool:
     done = len(result.curve)
-    since = done - 1 - result.best.epoch if result.best is not None else 0
+    since = done - 1 - result.best["epoch"] if result.best is not None else 0
     return done < options.epochs and since < options.patience
 
 
@@ -203,21 +195,21 @@ NETWORK = MlpOptions(
 
 
 class FactNetwork:
-    """A network on the facts of one task that is trained a little at a time, and used in between:
+    """A network on the facts of one task, as NETWORK says, that is trained a little at a time:
     `train` goes on from the weights and the state of the optimizer that it left."""
 
-    def __init__(self, task: Task, options: MlpOptions, seed: int) -> None:
-        self.task, self.options, self.seed = task, options, seed
+    def __init__(self, task: Task, seed: int) -> None:
+        self.task, self.seed = task, seed
         self.features = FACTS.configure([task], {}, "one")
         self.inputs = FACTS.native(self.features, task)
         rng = np.random.default_rng([seed])
-        self.layers = first_layers(self.features["width"], options, rng)
+        self.layers = first_layers(self.features["width"], NETWORK, rng)
         self.optimizer: dict[str, Any] | None = None
 
     def heuristic(self) -> _core.Heuristic:
         """The network as it is now."""
         plain = {"cost": "one", "base": "", "lower": "", "cap": 0.0}
-        network = {"model": "mlp", "layers": self.layers, "precision": self.options.precision}
+        network = {"model": "mlp", "layers": self.layers, "precision": NETWORK.precision}
         decode = {"decode": {"name": "value", "sigma": 0.0}}
         return _core.Heuristic.learned(self.task.core, plain | decode | network | self.inputs)
 
@@ -227,16 +219,13 @@ class FactNetwork:
         Raises _core.Stopped, and keeps what it has learned until then.
         """
         rows = training_rows(sets, self.inputs["rows"], self.features["width"])
-        options = self.options
-        trainer = _core.MlpTrainer(
-            rows, self.layers, options.objective, options.scale, options.epsilon
-        )
+        trainer = _core.MlpTrainer(rows, self.layers, NETWORK.objective)
         if self.optimizer is not None:
             trainer.load(self.layers, self.optimizer)
         draws = np.random.default_rng([self.seed, seed])
-        order = draws.integers(0, len(sets), batches * options.batch, dtype=np.int32)
+        order = draws.integers(0, len(sets), batches * NETWORK.batch, dtype=np.int32)
         try:
-            return trainer.epoch(order, options.batch, options.learning_rate, *limits)
+            return trainer.epoch(order, NETWORK.batch, NETWORK.learning_rate, *limits)
         finally:
             self.layers, self.optimizer = trainer.weights(), trainer.state()
 

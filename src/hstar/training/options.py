@@ -84,8 +84,7 @@ class TrainOptions:
                 f"objective '{self.objective.name}' wants batches of '{self.objective.batches}', "
                 f"which training does not know; choose one of {', '.join(BATCHES)}"
             )
-        if self.schedule not in SCHEDULES:
-            raise ValueError(f"unknown schedule '{self.schedule}'; choose cosine or constant")
+        check_known("schedule", self.schedule, SCHEDULES)
         for one in fields(self):
             least, value = one.metadata.get("least"), getattr(self, one.name)
             if least is not None and value < least:
@@ -129,10 +128,6 @@ class TrainOptions:
     @property
     def features_name(self) -> str:
         return self.features or MODELS.find(self.model).features[0]
-
-    @property
-    def decode_name(self) -> str:
-        return self.decode or self.objective.decodes[0]
 
     def rate(self, step: int, restarted: int = 0) -> float:
         """The learning rate of a step; `restarted` is the step at which a fresh optimiser began."""
@@ -189,8 +184,6 @@ TABLE_DEFAULTS: dict[str, Any] = {
 }
 
 
-def default_options(model: str, objective: Objective, of_table: bool = False) -> dict[str, Any]:
-    """Training options that suit a model, an objective and a source of states."""
-    if of_table:
-        return dict(TABLE_DEFAULTS)
+def default_options(model: str, objective: Objective) -> dict[str, Any]:
+    """Training options that suit a model and an objective, to learn from labels."""
     return {**MODELS.find(model).training, **objective.training}

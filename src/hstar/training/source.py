@@ -37,7 +37,6 @@ class BatchSource:
     """`objective` may be replaced between steps."""
 
     is_recordable = False
-    is_exact_in_tf32 = False  # whether inputs are whole numbers up to 127
 
     def __init__(self, objective: Objective, device: torch.device) -> None:
         self.objective = objective
@@ -301,7 +300,6 @@ class PatternSource(BatchSource):
     are gathered on the device."""
 
     is_recordable = True
-    is_exact_in_tf32 = True
 
     def __init__(
         self, states: PatternStates, objective: Objective, sampling: Sampling, batch: int, seed: int

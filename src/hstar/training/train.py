@@ -4,25 +4,21 @@ from __future__ import annotations
 
 import hashlib
 import json
-import os
-from dataclasses import asdict, dataclass, replace
-from pathlib import Path
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
 import torch
 
-from hstar.pddl import Domain
 from hstar.runtime.code import code_digest
+from hstar.runtime.journal import digest_of
 from hstar.slots.features.digits import digit_config
-from hstar.slots.features.feature import Config, Feature
-from hstar.slots.model_file import ModelFile, model_metadata, write_model
+from hstar.slots.features.feature import Feature
 from hstar.slots.models import MODELS
 from hstar.slots.models.export import rounded_from, shape_of
 from hstar.slots.models.integer_network import Network
-from hstar.training.checkpoint import weights_of
 from hstar.training.dataset import Dataset, check_same_kind, fitted, no_plans, open_states
-from hstar.training.loop import Loop, Report
+from hstar.training.loop import Loop
 from hstar.training.options import TABLE_DEFAULTS, TrainOptions
 from hstar.training.source import (
     BatchSource,
@@ -36,60 +32,9 @@ from hstar.training.source import (
 ROW_SOURCES: dict[str, type[BatchSource]] = {"states": StateSource, "pairs": PairSource}
 
 
-def train(
-    training: Dataset,
-    validation: Dataset,
-    output: str | os.PathLike[str],
-    options: TrainOptions,
-    report: Report | None = None,
-) -> Loop:
-    """Train on labelled states and write the model file. `report` is called with every line of the
-    curve and the number of steps. A killed run goes on from `output`.partial. Raises ValueError for
-    pieces that do not fit each other, LabelsError, CheckpointError, OSError."""
-    return prepare(training, validation, options).run(output, report)
-
-
-@dataclass(frozen=True)
-class Prepared:
-    """A loop ready to run, and what its model file will say. `features` and `model` are their
-    configurations; `about` is what training is told of: options and data."""
-
-    loop: Loop
-    features: Config
-    model: Config
-    cost: str
-    domain: Domain | None
-    about: Config
-
-    def run(self, output: str | os.PathLike[str], report: Report | None = None) -> Loop:
-        """Train to the end and write the model file."""
-        partial = Path(f"{os.fspath(output)}.partial")
-        self.loop.run(partial, report)
-        write_model(output, self.model_file())
-        partial.unlink(missing_ok=True)
-        return self.loop
-
-    def model_file(self) -> ModelFile:
-        """The best weights so far."""
-        loop, options = self.loop, self.loop.options
-        _, _, decode = options.entries()
-        constants = {**decode.options, **options.decode_options, **options.objective.constants()}
-        curve = {"best": loop.best.to_dict(), "curve": [line.to_dict() for line in loop.curve]}
-        metadata = model_metadata(
-            features=(options.features_name, self.features),
-            model=(options.model, self.model),
-            objective=options.objective.to_dict(),
-            decode={**constants, "name": options.decode_name},
-            cost=self.cost,
-            domain=self.domain,
-            training={**self.about, **curve},
-        )
-        weights = loop.best_weights or weights_of(loop.network)  # a table is not validated
-        return ModelFile(metadata, weights)
-
-
-def prepare(training: Dataset, validation: Dataset, options: TrainOptions) -> Prepared:
-    """Everything up to the first step. Raises ValueError for pieces that do not fit each other."""
+def prepare(training: Dataset, validation: Dataset, options: TrainOptions) -> Loop:
+    """Everything up to the first step of training on labelled states. Raises ValueError for pieces
+    that do not fit each other."""
     check_same_kind(training, validation)
     device = choose_device(options.device)
     features, model, decode = options.entries()
@@ -118,10 +63,16 @@ def prepare(training: Dataset, validation: Dataset, options: TrainOptions) -> Pr
     source.record(model, network)
     digests = [training.digest(), validation.digest(), code_digest()]
     described = [options.to_dict(), feature_config, config, *digests]
-    loop = Loop(network, source, make(validation, wanted, device), options, _digest(described))
     sizes = {"problems": len(training.tasks), "states": len(training)}
-    about = {"options": options.chosen(), **sizes}
-    return Prepared(loop, feature_config, config, training.cost, training.domain, about)
+    about = {
+        "features": (options.features_name, feature_config),
+        "model": (options.model, config),
+        "cost": training.cost,
+        "domain": training.domain,
+        "training": {"options": options.chosen(), **sizes},
+    }
+    judge = make(validation, wanted, device)
+    return Loop(network, source, judge, options, fingerprint_of(described), about)
 
 
 def _check_open(options: TrainOptions, features: Feature) -> None:
@@ -139,7 +90,7 @@ def _check_open(options: TrainOptions, features: Feature) -> None:
         )
 
 
-def prepare_table(data: TableData, options: TrainOptions, start: Network | None = None) -> Prepared:
+def prepare_table(data: TableData, options: TrainOptions, start: Network | None = None) -> Loop:
     """A loop over all states of a table. `start` is a network in integers to go on from. Raises
     ValueError for pieces that do not fit each other."""
     _, model, _ = options.entries()
@@ -165,14 +116,19 @@ def prepare_table(data: TableData, options: TrainOptions, start: Network | None 
             )
         network = rounded_from(start, options.coarser)
     sha = hashlib.sha256(states.database.table.data)
-    for layer in () if start is None else start.layers:
-        sha.update(layer.weights.tobytes() + layer.bias.tobytes() + layer.multiplier.tobytes())
-        sha.update(f"{layer.shift} {layer.skip} {layer.bits}".encode())
-    described = [options.to_dict(), config, asdict(layout), sha.hexdigest(), code_digest()]
-    network, digest = network.to(states.device), _digest(described)
-    loop = Loop(network, source, None, options, digest, is_rounding=start is not None)
-    about = {"options": options.chosen(**TABLE_DEFAULTS)}
-    return Prepared(loop, feature_config, config, layout.cost, None, about)
+    for tensor in () if start is None else start.to_tensors().values():
+        sha.update(tensor.tobytes())
+    begun = None if start is None else start.to_metadata()
+    described = [options.to_dict(), config, asdict(layout), begun, sha.hexdigest(), code_digest()]
+    network, digest = network.to(states.device), fingerprint_of(described)
+    about = {
+        "features": (options.features_name, feature_config),
+        "model": (options.model, config),
+        "cost": layout.cost,
+        "domain": None,
+        "training": {"options": options.chosen(**TABLE_DEFAULTS)},
+    }
+    return Loop(network, source, None, options, digest, about, is_rounding=start is not None)
 
 
 def _check_table(options: TrainOptions, difference: bool) -> None:
@@ -225,6 +181,6 @@ def choose_device(name: str) -> torch.device:
     return device
 
 
-def _digest(described: list[Any]) -> str:
+def fingerprint_of(described: list[Any]) -> str:
     """Identifies a run, so that no checkpoint of another one is continued."""
-    return hashlib.sha256(json.dumps(described, sort_keys=True).encode()).hexdigest()
+    return digest_of(json.dumps(described, sort_keys=True))

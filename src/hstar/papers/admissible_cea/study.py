@@ -271,7 +271,7 @@ def learn_network(
 
         def report(line: Line, _: int) -> None:
             if alone:
-                progress.update(line.step, f"too large {line['overestimates']:.1e}")
+                progress.update(line["step"], f"too large {line['overestimates']:.1e}")
 
         learned = learn(data, output, options, sweeping, report)
     assert learned is not None
@@ -282,7 +282,7 @@ def learn_network(
         "options": learning.options.to_dict(),
         "certified": certified_row(learned.file, output.stat().st_size),
         "argmax": argmax_row(likeliest, learned.sweep.count_values(likeliest)),
-        "curve": [[line.step, *map(line.metrics.get, CURVE)] for line in learned.loop.curve],
+        "curve": [[line["step"], *map(line.get, CURVE)] for line in learned.loop.curve],
         "seconds": round(learned.loop.seconds, 1),
     }
 

@@ -113,20 +113,20 @@ def label_and_train(
     options = TrainOptions(model, objective=objective, device=lesson.device, **given)
     steps = study.steps[model] if end is None else _affordable_steps(data, options, end)
     every = max(1, min(options.evaluate_every, steps // 10))
-    prepared = prepare(*data, replace(options, steps=steps, evaluate_every=every))
+    loop = prepare(*data, replace(options, steps=steps, evaluate_every=every))
     # Where time ends it, it must not end later for having been stopped.
     checkpoint = lesson.scratch / "training.safetensors" if end is None else None
-    prepared.loop.run(checkpoint, deadline=end)
-    if not prepared.loop.curve:
+    loop.run(checkpoint, deadline=end)
+    if not loop.curve:
         raise ValueError("the time was over before the first steps of training were done")
-    facts = {"labelled": solved, "label_seconds": labelling, "steps": prepared.loop.step}
-    return Learnt(prepared.model_file(), facts)
+    facts = {"labelled": solved, "label_seconds": labelling, "steps": loop.step}
+    return Learnt(loop.model_file(), facts)
 
 
 def _affordable_steps(data: tuple[Dataset, Dataset], options: TrainOptions, end: float) -> int:
     """How many steps fit until then, by the time of a few: the learning rate falls to its end."""
     few = 10
-    trial = prepare(*data, replace(options, steps=few, evaluate_every=few)).loop
+    trial = prepare(*data, replace(options, steps=few, evaluate_every=few))
     trial.run()
     return max(few, int(0.9 * (end - time.monotonic()) / trial.seconds * few))
 

@@ -179,13 +179,13 @@ class TruncatedGaussians(TrialRun):
         validation = load_dataset(self.labels(domain, "validation"))
         given = self.training_options(VARIANTS[learner], lesson.study, len(training))
         options = TrainOptions(device=lesson.device, seed=lesson.seed, patience=0, **given)
-        prepared = prepare(training, validation, options)
-        prepared.run(path)
-        facts: Row = {"seconds": round(prepared.loop.seconds, 1)}
-        facts["curve"] = [(line.step, line["validation_mse"]) for line in prepared.loop.curve]
+        loop = prepare(training, validation, options)
+        loop.write(path)
+        facts: Row = {"seconds": round(loop.seconds, 1)}
+        facts["curve"] = [(line["step"], line["validation_mse"]) for line in loop.curve]
         test = self.test_data(domain)
         if options.objective.form != "value" and test is not None:
-            facts |= asdict(evaluate_model(path, test))
+            facts |= evaluate_model(path, test)
         return Learnt(read_model(path), facts)
 
     def training_options(self, variant: Variant, study: TrialStudy, states: int) -> dict[str, Any]:

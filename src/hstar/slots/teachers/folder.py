@@ -16,7 +16,7 @@ from hstar.pddl.domain import read_domain
 from hstar.pddl.errors import InputFileError
 from hstar.pddl.locate import find_problems
 from hstar.pddl.problem import read_problem
-from hstar.pddl.source import load_source
+from hstar.pddl.source import load_source, source_from_bytes
 from hstar.runtime.journal import digest_of
 
 
@@ -48,6 +48,11 @@ class ProblemFolder:
     problems: tuple[FolderProblem, ...]
     generator: str | None = None
     split: str = ""
+
+    def parsed(self) -> list[Problem]:
+        """All problems. Raises PddlError."""
+        texts = ((str(self.path / one.file), one.text.encode()) for one in self.problems)
+        return [read_problem(source_from_bytes(*text), self.domain) for text in texts]
 
 
 def content_digest(problem: Problem) -> str:

@@ -33,8 +33,6 @@ from hstar.slots.pattern_network import (
 from hstar.training.certified.sweep import AnySweep, Sweep, SweepOptions, ValueCounts
 
 if TYPE_CHECKING:
-    from torch import Tensor
-
     from hstar.slots.features.pattern_states import PatternStates
 
 
@@ -175,18 +173,22 @@ def count_sampled(model: LearnedDatabase, states: PatternStates, sampled: int) -
         drawn = np.random.default_rng(0).integers(states.cells, size=sampled)
     classes = model.network.num_classes
     found = np.zeros((classes, classes), dtype=np.uint64)
-    unreached = 0
-    for first in range(0, len(drawn), SLICE):
-        index = torch.from_numpy(drawn[first : first + SLICE])
-        exact = states.exact(index).numpy()
-        reached = exact < classes
-        unreached += int((~reached).sum())
-        np.add.at(found, (exact[reached], predict(model.network, states, index)[reached]), 1)
-    return ValueCounts.of(found, unreached)
+    exact = states.exact(torch.from_numpy(drawn)).numpy()
+    reached = exact < classes
+    guesses = predict(model.network, states, drawn[reached])
+    np.add.at(found, (exact[reached], guesses), 1)
+    return ValueCounts.of(found, int((~reached).sum()))
 
 
-def predict(network: Network, states: PatternStates, index: Tensor) -> NDArray[np.intp]:
+def predict(
+    network: Network, states: PatternStates, indices: NDArray[np.int64]
+) -> NDArray[np.int64]:
     """The likeliest class of each index; of equals the first, as in the core."""
-    digits = states.digits(index).cpu().numpy().astype(np.int32)
-    likeliest: NDArray[np.intp] = network.forward(digits).argmax(axis=1)
-    return likeliest
+    import torch
+
+    found = np.zeros(len(indices), dtype=np.int64)
+    for first in range(0, len(indices), SLICE):
+        part = slice(first, first + SLICE)
+        digits = states.digits(torch.from_numpy(indices[part])).cpu().numpy().astype(np.int32)
+        found[part] = network.forward(digits).argmax(axis=1)
+    return found

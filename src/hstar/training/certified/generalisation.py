@@ -80,13 +80,11 @@ def measure_generalisation(
     distance[reached] = values[labels[reached]]
     sample = np.random.default_rng(seed).choice(reached, min(size, len(reached)), replace=False)
     data = TableData(database, puzzle, restricted(states, sample))
-    loop = prepare_table(data, replace(options, seed=seed, device="cpu")).loop
+    loop = prepare_table(data, replace(options, seed=seed, device="cpu"))
     loop.run()
     network = integer_network(loop)
     h = np.zeros(states.cells, dtype=np.int64)
-    for first in range(0, len(reached), SLICE):
-        index = reached[first : first + SLICE]
-        h[index] = values[predict(network, states, torch.from_numpy(index))]
+    h[reached] = values[predict(network, states, reached)]
     psi = inadmissibility(h, distance, next_on_path(database, puzzle, distance))
     excess = np.maximum(h - distance, 0)
     row = {"samples": len(sample), "seed": seed, "states": len(reached), "range": int(values[-1])}

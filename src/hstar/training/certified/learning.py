@@ -26,7 +26,6 @@ from hstar.training.source import PatternSource, TableData
 from hstar.training.train import prepare_table
 
 CHECKED_STATES = 1000
-DEVICE_BATCH = 2**16
 
 
 @dataclass(frozen=True)
@@ -57,7 +56,7 @@ def learn(
     if start is not None:
         options = refining(options, start)
     partial = Path(f"{os.fspath(output)}.partial")
-    loop = prepare_table(data, options, start).loop
+    loop = prepare_table(data, options, start)
     if not loop.run(partial, report, deadline):
         return None
     source = cast(PatternSource, loop.source)
@@ -75,7 +74,7 @@ def make_sweep(data: TableData, learned: PatternStates, options: SweepOptions) -
     states = learned
     if learned.database is not data.database:  # symmetry classes are learned from all their states
         states = PatternStates(data.database, data.space, learned.device)
-    return DeviceSweep(states, DEVICE_BATCH, options.progress)
+    return DeviceSweep(states, progress=options.progress)
 
 
 def integer_network(loop: Loop) -> Network:

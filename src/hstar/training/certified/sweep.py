@@ -112,12 +112,11 @@ class Sweep:
         ranges = max(1, min(self.cells // smallest, 64 * share))
         edges = [self.cells * number // ranges for number in range(ranges + 1)]
         options, budget = self.options, self.options.budget
-        limits = budget.deadline, budget.memory_bytes
         shown = None if options.progress is None else options.progress(title, self.cells)
         parts = []
         for number in range(0, ranges, share):
             first, end = edges[number], edges[number + 1]
-            order = _core.SweepOrder(first, end, options.num_threads, options.batch, *limits)
+            order = _core.SweepOrder(first, end, options.num_threads, options.batch, *budget.limits)
             with budget.native():
                 parts.append(work(order))
             if shown is not None:

@@ -17,7 +17,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hstar.planning.task import Task
-from hstar.slots.features.feature import SpaceStates
 from hstar.slots.teachers.states import follow
 
 if TYPE_CHECKING:
@@ -41,10 +40,6 @@ class Choices:
     better: NDArray[np.int64]
     worse: NDArray[np.int64]
     steps: NDArray[np.int64]
-
-    @property
-    def group(self) -> SpaceStates:
-        return SpaceStates(self.task, self.states)
 
 
 @dataclass

@@ -26,8 +26,8 @@ from hstar.slots.features.wl import WL, SparseRows, joined, operator_colours, ro
 from hstar.slots.model_file import ModelFile, model_metadata
 from hstar.slots.objectives import objectives_of
 from hstar.training.dataset import no_plans, open_states
+from hstar.training.fit import Fit, Lesson, Limits, ModelRow
 from hstar.training.fit.choices import Choices, all_choices
-from hstar.training.fit.fit import Fit, Lesson, Limits, ModelRow
 
 Colours = NDArray[np.uint64]
 
@@ -43,7 +43,7 @@ def fit_linear(lesson: Lesson, row: ModelRow, limits: Limits) -> ModelFile:
         raise no_plans(row.objective)
     tasks = [one.task for one in choices]
     config = WL.configure(tasks, {**WL.options, **row.options}, "one")
-    config = WL.fit(config, [one.group for one in choices])
+    config = WL.fit(config, [SpaceStates(one.task, one.states) for one in choices])
     weights, training = _fit(choices, config, row.objective, limits.budget)
     domain = tasks[0].problem.domain
     tensors = {"weight": weights[None].astype(np.float32), "bias": np.zeros(1, np.float32)}
@@ -194,7 +194,6 @@ def _differences(better: NDArray[np.int64], worse: NDArray[np.int64]) -> SparseR
 
 
 LINEAR = Fit(
-    "a linear model on Weisfeiler-Leman features, in the core",
     fit_linear,
     takes,
     f"takes model linear on features wl with objective {', '.join(objectives_of('linear'))}",

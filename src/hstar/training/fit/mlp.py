@@ -20,7 +20,7 @@ from hstar.slots.features.feature import SpaceStates
 from hstar.slots.model_file import ModelFile, model_metadata
 from hstar.slots.objectives import objectives_of
 from hstar.training.dataset import Dataset
-from hstar.training.fit.fit import Fit, Lesson, Limits, ModelRow
+from hstar.training.fit import Fit, Lesson, Limits, ModelRow
 from hstar.training.native import NETWORK, MlpOptions, to_tensors, train_mlp
 
 BOUNDED = ("interval", "truncated-gaussian")  # objectives that use bounds
@@ -98,7 +98,6 @@ def goal_count_bounds(task: Task, states: NDArray[np.int32]) -> NDArray[np.float
 
 
 MLP = Fit(
-    "a network on the facts of one task, in the core",
     fit_mlp,
     lambda row: (
         (row.model, row.features) == ("mlp", "facts") and row.objective in objectives_of("mlp")

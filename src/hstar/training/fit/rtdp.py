@@ -28,7 +28,7 @@ from hstar.slots.features.atoms import ATOMS
 from hstar.slots.learned_heuristic import LearnedHeuristic
 from hstar.slots.model_file import ModelFile
 from hstar.training.checkpoint import Checkpoint, CheckpointError
-from hstar.training.fit.fit import Fit, Lesson, Limits, ModelRow
+from hstar.training.fit import Fit, Lesson, Limits, ModelRow
 from hstar.training.reinforcement.rtdp import Rtdp, RtdpSettings, find_preset
 
 PIECE = 100  # steps between two reports
@@ -62,10 +62,9 @@ class ActingLine:
 
 class ActingLearner:
     """Learns until the budget ends, or for as many steps as the settings say. With a checkpoint
-    file it goes on from there, and counts the seconds that were spent before."""
+    file it goes on from there."""
 
     def __init__(self, lesson: Lesson, settings: RtdpSettings, limits: Limits) -> None:
-        self.start = _core.monotonic_seconds()
         self.settings, self.limits, self.seed = settings, limits, limits.seed
         self.budget, self.say = limits.budget, limits.say
         self.tasks = list(lesson.tasks)
@@ -81,7 +80,6 @@ class ActingLearner:
         self.say(f"reinforcement learning on {len(self.tasks)} problems{unions_text}")
         self.curve: list[ActingLine] = []
         self.best: NDArray[np.float32] | None = None
-        self.spent = 0.0  # before this run
         self._last = dict.fromkeys(self.rtdp.counters(), 0.0)  # counters at the line before
         held = Checkpoint.read(limits.checkpoint, limits.fingerprint)
         if held is not None:
@@ -147,9 +145,8 @@ class ActingLearner:
         self.curve.append(line)
         if self.limits.checkpoint is not None:
             arrays, random = self.rtdp.memory()
-            spent = self.spent + _core.monotonic_seconds() - self.start
-            notes = {"random": random, "spent": spent, "last": self._last}
-            notes["curve"] = [asdict(one) for one in self.curve]
+            curve = [asdict(one) for one in self.curve]
+            notes = {"random": random, "last": self._last, "curve": curve}
             groups = {"memory": arrays, "best": {"theta": self.best}}
             held = Checkpoint(self.limits.fingerprint, notes, groups)
             held.write(self.limits.checkpoint)
@@ -161,7 +158,6 @@ class ActingLearner:
             self.best = held.groups["best"]["theta"]
             self.curve = [ActingLine(**one) for one in held.notes["curve"]]
             self._last = held.notes["last"]
-            self.spent = float(held.notes["spent"])
         except (ValueError, KeyError, TypeError) as error:
             why = f"the checkpoint is damaged ({error}); delete it to start anew"
             raise CheckpointError(why, str(self.limits.checkpoint)) from None
@@ -247,7 +243,6 @@ def draw_unions(
 
 
 RTDP = Fit(
-    "reinforcement learning by real-time dynamic programming, in the core",
     fit_rtdp,
     lambda row: (
         (row.teacher, row.features, row.model, row.objective)

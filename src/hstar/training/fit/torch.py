@@ -11,7 +11,7 @@ from hstar.slots.features import FEATURES
 from hstar.slots.model_file import ModelFile
 from hstar.slots.models import MODELS
 from hstar.slots.objectives import OBJECTIVES, make_objective
-from hstar.training.fit.fit import Fit, Lesson, Limits, ModelRow
+from hstar.training.fit import Fit, Lesson, Limits, ModelRow
 
 if TYPE_CHECKING:
     from hstar.training.options import TrainOptions
@@ -34,11 +34,11 @@ def fit_torch(lesson: Lesson, row: ModelRow, limits: Limits) -> ModelFile | None
     options = replace(train_options(row), seed=limits.seed)
     if limits.steps is not None:
         options = replace(options, steps=min(options.steps, limits.steps))
-    prepared = prepare(*parts, options)
+    loop = prepare(*parts, options)
     left = limits.budget.seconds_left
     deadline = None if left == float("inf") else time.monotonic() + left
-    prepared.loop.run(None, None, deadline)
-    return prepared.model_file() if prepared.loop.curve else None
+    loop.run(None, None, deadline)
+    return loop.model_file() if loop.curve else None
 
 
 def train_options(row: ModelRow) -> TrainOptions:
@@ -69,7 +69,6 @@ def takes(row: ModelRow) -> bool:
 
 
 TORCH = Fit(
-    "any network in torch, by gradient descent",
     fit_torch,
     takes,
     "takes a model that reads the features, and an objective that learns from labels",

@@ -28,10 +28,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from hstar import _core
 from hstar.pddl.locate import find_problems
-from hstar.planning.heuristics import AnyHeuristic, BoundHeuristic, bind_heuristic
-from hstar.planning.space import state_rows
+from hstar.planning.heuristics import AnyHeuristic, bind_heuristic, evaluate
 from hstar.planning.task import Task, load_task
 from hstar.runtime.resources import Budget
 from hstar.slots.features.facts import fact_rows
@@ -57,7 +55,7 @@ State = NDArray[np.int32]
 @dataclass(frozen=True)
 class _Problem:
     task: Task
-    heuristic: BoundHeuristic | None
+    heuristic: Any  # bound to the task, or None
     action_of: NDArray[np.int64]  # per operator; -1: artificial
     entry_of: NDArray[np.int32]  # per fact; -1: no atom
     first_fact: NDArray[np.int64]  # per variable
@@ -224,9 +222,12 @@ class PlanEnvironment(gymnasium.Env[Observation, np.int64]):
             int(action): after for action, after in zip(actions, states, strict=True) if action >= 0
         }
         h = 0.0
-        if not is_goal:
-            is_stuck = not successors or problem.task.goal_is_false
-            h = math.inf if is_stuck else _evaluate(problem.heuristic, state)
+        if not is_goal and (not successors or problem.task.goal_is_false):
+            h = math.inf
+        elif not is_goal and problem.heuristic is not None:
+            h = float(evaluate(problem.heuristic, problem.task, state)[0])
+            if h < 0:
+                raise ValueError(f"the heuristic gave {h} for a state; it must be 0 or more")
         return _Situation(state, successors, is_goal, math.isinf(h), float(self.shaping.phi(h)))
 
     def _observe(self) -> Observation:
@@ -274,16 +275,6 @@ def _goal_names(task: Task) -> list[str]:
 def _merge(groups: Iterable[Iterable[str]]) -> list[str]:
     """All names without repetition, in the order in which they first occur."""
     return list(dict.fromkeys(name for group in groups for name in group))
-
-
-def _evaluate(heuristic: BoundHeuristic | None, state: State) -> float:
-    if heuristic is None:
-        return 0.0
-    evaluate = heuristic.evaluate if isinstance(heuristic, _core.Heuristic) else heuristic
-    h = float(np.asarray(evaluate(state_rows(state)))[0])
-    if not h >= 0:
-        raise ValueError(f"the heuristic gave {h} for a state; it must be 0 or more")
-    return h
 
 
 gymnasium.register(NAME, entry_point=f"{__name__}:{PlanEnvironment.__name__}")

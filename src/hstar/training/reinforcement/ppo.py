@@ -28,8 +28,6 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hstar.pddl import Problem
-from hstar.pddl.problem import read_problem
-from hstar.pddl.source import load_source
 from hstar.planning.task import ground
 from hstar.runtime.journal import digest_of
 from hstar.slots.features.atoms import ATOMS
@@ -105,10 +103,7 @@ def train_policy(
     With the file `checkpoint` a run that was killed goes on from it; delete it to start anew.
     Raises InputFileError for files, ValueError for a domain or problems that cannot be learned on.
     """
-    folder = read_folder(directory)
-    problems = [read_problem(load_source(folder.path / p.file), folder.domain)
-                for p in folder.problems]  # fmt: skip
-    return train_on(problems, options or PPOOptions(), checkpoint)
+    return train_on(read_folder(directory).parsed(), options or PPOOptions(), checkpoint)
 
 
 def train_on(
@@ -194,11 +189,10 @@ class _PolicyRun:
                 **self._update(played),
             }
             self.history.append(row)
-            if self.path is not None and time.monotonic() - saved >= CHECKPOINT_SECONDS:
+            if time.monotonic() - saved >= CHECKPOINT_SECONDS:
                 self._save(spent())
                 saved = time.monotonic()
-        if self.path is not None:
-            self._save(spent())
+        self._save(spent())
 
     def _judge(self, discounted: float) -> None:
         """Keep the weights if the last policies, which were nearly these, did best."""
@@ -254,7 +248,8 @@ class _PolicyRun:
         return loss, [float(one.detach()) for one in (policy, value, entropy, divergence)]
 
     def _save(self, seconds: float) -> None:
-        assert self.path is not None
+        if self.path is None:
+            return
         notes = {
             "history": self.history,
             "seconds": seconds,

@@ -26,6 +26,7 @@ from hstar.pddl.errors import did_you_mean
 from hstar.planning.task import Task
 from hstar.runtime.resources import Budget
 from hstar.slots.features.atoms import ATOMS
+from hstar.slots.features.feature import whole_number
 from hstar.slots.features.vocabulary import Vocabulary
 from hstar.slots.model_file import ModelFile, model_metadata
 from hstar.slots.models.nlm import NLMConfig
@@ -54,12 +55,8 @@ class Shaping:
                 f"gamma must be above 0 and below 1, not {self.gamma!r}; "
                 "at 1, a plan that never ends would cost infinitely much"
             )
-        for slot, value, known in (
-            ("reward", self.reward, REWARDS),
-            ("potential", self.potential, POTENTIALS),
-        ):
-            if value not in list(known):
-                raise ValueError(f"no {slot} is called {value!r}; there are: {', '.join(known)}")
+        check_known("reward", self.reward, tuple(REWARDS))
+        check_known("potential", self.potential, tuple(POTENTIALS))
 
     @property
     def limit(self) -> float:
@@ -79,12 +76,6 @@ class Shaping:
         if self.potential == "discounted":
             return -self.discounted(steps)
         return -np.minimum(steps, self.limit)
-
-
-LEAST = {
-    **dict.fromkeys(("episode_steps", "batch", "capacity", "width", "depth", "updates"), 1),
-    **dict.fromkeys(("least_states", "target_period", "unions", "breadth", "weight_decay"), 0),
-}
 
 
 @dataclass(frozen=True)
@@ -134,9 +125,11 @@ class RtdpSettings(Shaping):
         check_known("heuristic", self.heuristic, BASES)
         check_known("lower bound", self.lower, LOWER_BOUNDS)
         check_known("buckets", self.buckets, ("objects", "names", "one"))
-        for name, least in LEAST.items():
-            if not getattr(self, name) >= least:
-                raise ValueError(f"{name} must be at least {least}, not {getattr(self, name)}")
+        held, positive = asdict(self), ("episode_steps", "batch", "capacity", "width", "depth")
+        whole_number(held, *positive, "updates")
+        whole_number(held, "least_states", "target_period", "unions", "breadth", least=0)
+        if not self.weight_decay >= 0:
+            raise ValueError(f"the weight decay must be at least 0, not {self.weight_decay}")
         if self.capacity < self.batch:
             raise ValueError(f"a bucket of {self.capacity} cannot hold a batch of {self.batch}")
         if not 0 <= self.temperature < math.inf:

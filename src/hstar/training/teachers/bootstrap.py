@@ -28,7 +28,7 @@ from hstar.slots.teachers.given_states import earlier, ended_by_time
 from hstar.slots.teachers.labels import LabelRows
 from hstar.slots.teachers.states import LatestStates, fact_sets
 from hstar.slots.teachers.teacher import SamplingTask, UseH2, sampling_teacher, share, whole_number
-from hstar.training.native import NETWORK, FactNetwork
+from hstar.training.native import FactNetwork
 from hstar.training.teachers.goal_walks import GoalWalks
 
 FIRST_LENGTH = 5
@@ -50,7 +50,7 @@ def sample_bootstrap(
     far. Raises NothingToRegress, OutOfResources."""
     task, own = wanted.task, earlier(wanted.budget)
     walks = GoalWalks(task, own, h2=h2)
-    network = FactNetwork(task, NETWORK, wanted.seed)
+    network = FactNetwork(task, wanted.seed)
     settings = SearchSpecification(algorithm="gbfs", max_expansions=expansions).for_core(task)
     found = LatestStates(task, wanted.states)
     length, doublings = FIRST_LENGTH, 0

@@ -11,6 +11,7 @@ of the first of them, which may not be their own: a model of other features must
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Annotated
 
@@ -58,14 +59,15 @@ def label_with_siblings(
     path, remaining = follow(task, result.plan)
     h = {state.tobytes(): left for state, left in zip(path, remaining, strict=True)}
     states, kinds = list(path), [OPTIMAL] * len(path)
+    beside = [task.successors(state)[1] for state in path[-2::-1]]  # those near the goal first
     try:
-        beside = successor_values(task, path[:-1][::-1], max_evaluations, budget, alike)[::-1]
+        found = distances(task, beside, max_evaluations, budget, alike)
     except OutOfResources as error:
         if error.status not in ("out of time", "out of memory"):
             raise
-        beside = []
-    for state, values in zip(path, beside, strict=False):
-        for successor, value in zip(task.successors(state)[1], values, strict=True):
+        beside, found = [], []
+    for successors, values in zip(beside[::-1], found[::-1], strict=True):
+        for successor, value in zip(successors, values, strict=True):
             if not math.isnan(value) and successor.tobytes() not in h:
                 h[successor.tobytes()] = value
                 states.append(successor)
@@ -75,19 +77,18 @@ def label_with_siblings(
     )
 
 
-def successor_values(
-    task: Task, states: States, evaluations: int | None, budget: Budget, alike: bool
+def distances(
+    task: Task, groups: Sequence[States], evaluations: int | None, budget: Budget, alike: bool
 ) -> list[list[float]]:
-    """For each of the states int32[n, V] the distances of its successors to the goal, in the order
-    of task.successors: infinite in dead ends, NaN where the limits were too tight. All searches
-    together have so many evaluations as given; the first states come first. States that are `alike`
-    may share one search. Raises OutOfResources for signals."""
-    successors = [task.successors(state)[1] for state in states]
-    lengths = [len(rows) for rows in successors]
+    """For each group of states int32[n, V] their distances to the goal: infinite in dead ends, NaN
+    where the limits were too tight. All searches together have so many evaluations as given; the
+    first states come first. States that are `alike` may share one search. Raises OutOfResources for
+    signals."""
+    lengths = [len(rows) for rows in groups]
     if not sum(lengths):
         return [[] for _ in lengths]
-    together = np.concatenate(successors)
-    keys = _colours(task, together) if alike else [state.tobytes() for state in together]
+    states = np.concatenate(groups)
+    keys = _colours(task, states) if alike else [state.tobytes() for state in states]
     first: dict[bytes, int] = {}  # of each kind
     for i, key in enumerate(keys):
         first.setdefault(key, i)
@@ -99,7 +100,7 @@ def successor_values(
         assert isinstance(heuristic, _core.Heuristic)
         h = _core.distances(
             task.core,
-            together[list(first.values())],
+            states[list(first.values())],
             heuristic,
             settings,
             evaluations or 0,

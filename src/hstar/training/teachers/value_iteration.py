@@ -24,7 +24,7 @@ from hstar.slots.teachers.given_states import earlier, ended_by_time
 from hstar.slots.teachers.labels import LabelRows
 from hstar.slots.teachers.states import Floats, LatestStates, States, fact_sets
 from hstar.slots.teachers.teacher import SamplingTask, UseH2, sampling_teacher, whole_number
-from hstar.training.native import NETWORK, FactNetwork
+from hstar.training.native import FactNetwork
 from hstar.training.teachers.goal_walks import GoalWalks
 
 GROWTH = 5
@@ -45,7 +45,7 @@ def sample_value_iteration(
     task, own = wanted.task, earlier(wanted.budget)
     training = own.within((1 - LABEL_SHARE) * own.seconds_left)
     walks = GoalWalks(task, training, h2=h2)
-    network = FactNetwork(task, NETWORK, wanted.seed)
+    network = FactNetwork(task, wanted.seed)
     found = LatestStates(task, wanted.states)
     with ended_by_time(found):
         for number in range(rounds):
