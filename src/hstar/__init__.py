@@ -41,7 +41,7 @@ if TYPE_CHECKING:
     from hstar.pddl.validate import Validation
     from hstar.planning import Puzzle, SearchResult, SearchSpecification, Task
     from hstar.planning.algorithms import SEARCHES
-    from hstar.planning.heuristics import HEURISTICS, AnyHeuristic, Heuristic, make_heuristic
+    from hstar.planning.heuristics import HEURISTICS, AnyHeuristic, Heuristic, MadeHeuristic
     from hstar.planning.space import Space
     from hstar.planning.task import load_task
     from hstar.runtime import Budget, OutOfResources
@@ -138,6 +138,15 @@ def solve(
     budget = _budget(time_limit, memory_limit)
     with raising_interrupts(), budget.enforced():
         return uninterrupted(run(space, _specified(heuristic, search, options), budget, start))
+
+
+def make_heuristic(space: Space, heuristic: AnyHeuristic, cost: str = "normal") -> MadeHeuristic:
+    """A heuristic for a space: a name, a file or a function. It evaluates states, and search takes
+    it as well. `cost` is what an operator costs inside: "normal", "one" or "plusone"."""
+    from hstar.planning.heuristics import MadeHeuristic
+    from hstar.slots.loader import find_heuristic
+
+    return MadeHeuristic(space, find_heuristic(heuristic), cost)
 
 
 def learn(

@@ -12,6 +12,7 @@ from pathlib import Path
 import numpy as np
 import pytest
 from example_tasks import STRIPS
+from numpy.typing import NDArray
 from program import SECONDS, environment, python
 from program import hstar as program
 
@@ -169,6 +170,29 @@ def test_values_of_one_state_and_of_many(folder: Path, model: Path) -> None:
     with pytest.raises(hstar.ModelFileError, match="trained on domain"):
         other = hstar.load_task(*STRIPS)
         loaded.evaluate(other, other.initial_state)
+
+
+def test_a_model_stands_wherever_a_heuristic_does(folder: Path, model: Path) -> None:
+    task, name = hstar.load_task(problem_of(folder)), str(model)
+    loaded = hstar.load_model(model)
+    made = hstar.make_heuristic(task, name)
+    np.testing.assert_array_equal(
+        made.evaluate(task.initial_state), loaded.evaluate(task, task.initial_state)
+    )
+    beside = hstar.SearchSpecification(name, "gbfs")
+    for heuristic in (made, hstar.make_heuristic(task, "ff"), hstar.make_heuristic(task, counted)):
+        assert hstar.search(task, heuristic, "gbfs").solved
+        assert hstar.search(task, heuristic, "gbfs", alternating=[beside]).solved
+    other = hstar.load_task(*STRIPS)
+    with pytest.raises(ValueError, match="another task"):
+        hstar.search(other, hstar.make_heuristic(task, "ff"), "gbfs")
+    runs = hstar.bench([problem_of(folder)], (), specifications=[
+        hstar.SearchSpecification("ff", "gbfs", alternating=[beside])])  # fmt: skip
+    assert runs["coverage"].to_list() == [1]
+
+
+def counted(states: NDArray[np.int32]) -> NDArray[np.float64]:
+    return np.ones(len(states))
 
 
 def test_learning_is_that_of_the_command(folder: Path, tmp_path: Path) -> None:

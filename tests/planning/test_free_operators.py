@@ -14,7 +14,7 @@ import pytest
 from numpy.typing import NDArray
 from random_tasks import random_task
 
-from hstar.planning.heuristics import NativeHeuristic, make_heuristic
+from hstar.planning.heuristics import MadeHeuristic, make_heuristic
 from hstar.planning.task import Task, load_task
 
 SEEDS = range(150)
@@ -65,7 +65,7 @@ def free_operators(task: Task) -> int:
     return sum(task.operator(i).cost == 0 for i in range(task.num_operators))
 
 
-def one_at_a_time(task: Task) -> NativeHeuristic:
+def one_at_a_time(task: Task) -> MadeHeuristic:
     heuristic = make_heuristic(task, "ff")
     heuristic.core.set_wide_threshold(1_000_000)
     return heuristic

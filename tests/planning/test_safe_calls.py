@@ -159,7 +159,7 @@ def test_what_is_shown_of_objects(tmp_path: Path) -> None:
     shown = f"<Task {task.problem.name} of {task.problem.domain.name}: 9 variables, "
     assert repr(task).startswith(shown)
     assert repr(hstar.make_heuristic(task, "ff", "one")).startswith(
-        f"<NativeHeuristic ff, cost one, of {shown}"
+        f"<MadeHeuristic ff, cost one, of {shown}"
     )
     assert repr(make_puzzle("cube2")) == "Puzzle('cube2')"
     database = build_pdb(make_puzzle("pancake-6"), (0, 1))

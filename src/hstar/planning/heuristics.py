@@ -144,54 +144,64 @@ def evaluate(
 ) -> NDArray[np.float32]:
     """float32[B] from int32[B, V]; one state int32[V] is a batch of one. Raises ValueError. Who has
     many batches binds the heuristic once."""
+    return values_of(bind_heuristic(heuristic, space), state_rows(states))
+
+
+def values_of(bound: BoundHeuristic, rows: NDArray[np.int32]) -> NDArray[np.float32]:
     import numpy as np
 
-    bound, rows = bind_heuristic(heuristic, space), state_rows(states)
     if isinstance(bound, _core.Heuristic):
         return bound.evaluate(rows)
     return np.asarray(bound(rows), np.float32)
 
 
-class NativeHeuristic:
-    """A heuristic of the core, bound to a space.
+class MadeHeuristic:
+    """A heuristic bound to a space; search takes it as well.
 
-    `cost` is what an operator costs inside the heuristic: "normal" its cost, "one" 1, "plusone"
-    its cost plus 1. Costs are in the problem's unit times the task's `cost_scale`.
+    `cost` is what an operator costs inside a heuristic of the core: "normal" its cost, "one" 1,
+    "plusone" its cost plus 1. Costs are in the problem's unit times the task's `cost_scale`.
     """
 
-    def __init__(self, space: Space, name: str, cost: str = "normal") -> None:
-        if name not in HEURISTICS:
-            raise ValueError(HEURISTICS.unknown(name, "write a function"))
+    def __init__(self, space: Space, heuristic: AnyHeuristic, cost: str = "normal") -> None:
         self.space = space
-        self.name = name
+        self.heuristic = heuristic
         self.cost = cost
         with Budget().native():  # only signals end it
-            core = bind_heuristic(name, space, cost)
-        assert isinstance(core, _core.Heuristic)
-        self.core = core
+            self.core: Any = bind_heuristic(heuristic, space, cost)
 
     def __repr__(self) -> str:
-        return f"<NativeHeuristic {self.name}, cost {self.cost}, of {self.space!r}>"
+        return f"<MadeHeuristic {self.label}, cost {self.cost}, of {self.space!r}>"
 
     def __reduce__(self) -> tuple[object, ...]:
-        return NativeHeuristic, (self.space, self.name, self.cost)
+        return MadeHeuristic, (self.space, self.heuristic, self.cost)
+
+    @property
+    def label(self) -> str:
+        return heuristic_name(self.heuristic)
+
+    def bind(self, space: Space) -> BoundHeuristic:
+        """What is bound already; search refuses it on another space."""
+        bound: BoundHeuristic = self.core
+        return bound
 
     def evaluate(self, states: NDArray[np.int32]) -> NDArray[np.float32]:
         """float32[B] from int32[B, V]; infinity where the goal cannot be reached."""
-        return self.core.evaluate(state_rows(states))
+        return values_of(self.core, state_rows(states))
 
     def preferred_operators(self, states: NDArray[np.int32]) -> list[list[int]]:
         """Per state the operators of the relaxed plan that are applicable ("ff" only)."""
-        return self.core.preferred_operators(state_rows(states))
+        found: list[list[int]] = self.core.preferred_operators(state_rows(states))
+        return found
 
     def plan_features(self, states: NDArray[np.int32]) -> NDArray[np.float32]:
         """float32[B, 4]: open goals, h^FF, deletes of the relaxed plan, deletes per step ("ff")."""
-        return self.core.plan_features(state_rows(states))
+        found: NDArray[np.float32] = self.core.plan_features(state_rows(states))
+        return found
 
 
-def make_heuristic(space: Space, name: str, cost: str = "normal") -> NativeHeuristic:
-    """The heuristic of that name for a space. Raises ValueError for an unknown name."""
-    return NativeHeuristic(space, name, cost)
+def make_heuristic(space: Space, heuristic: AnyHeuristic, cost: str = "normal") -> MadeHeuristic:
+    """The heuristic for a space. Raises ValueError if it is unknown or does not fit."""
+    return MadeHeuristic(space, heuristic, cost)
 
 
 def is_dead_end(task: Task) -> bool:

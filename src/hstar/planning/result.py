@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import html
 import json
 import math
 from dataclasses import asdict, dataclass
@@ -72,6 +71,8 @@ class SearchResult:
         return json.dumps(fields)
 
     def _repr_html_(self) -> str:
+        import html
+
         shown = {
             "status": self.status,
             "plan cost": self.plan_cost,

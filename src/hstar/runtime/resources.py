@@ -7,7 +7,6 @@ must not approach that limit in small steps, because CPython 3.11 can hang when 
 
 from __future__ import annotations
 
-import ctypes
 import math
 import os
 import re
@@ -224,6 +223,8 @@ def _in_main_thread() -> bool:
 
 def end_with_parent(parent: int) -> None:
     """Ask the system to kill this process when its parent (this process id) dies."""
+    import ctypes  # takes as long to import as all that planning needs of the standard library
+
     ctypes.CDLL(None, use_errno=True).prctl(_PR_SET_PDEATHSIG, signal.SIGKILL)
     if os.getppid() != parent:  # the parent had died before this call
         os._exit(1)

@@ -25,12 +25,13 @@ if TYPE_CHECKING:
 def load_search(specification: SearchSpecification) -> SearchSpecification:
     """The specification with heuristics in place of the names of files. Raises ModelFileError,
     PdbFileError, and ValueError if the files are for another search."""
+    loaded = replace(specification, alternating=tuple(map(load_search, specification.alternating)))
     if not specification.files:
-        return specification
+        return loaded
     decode, trust = specification.decode, bool(specification.trust)
     found = [find_heuristic(one, decode, trust=trust) for one in specification.heuristics]
     heuristic = found[0] if len(found) == 1 else found
-    return replace(specification, heuristic=heuristic, trust=None)
+    return replace(loaded, heuristic=heuristic, trust=None)
 
 
 def find_heuristic(given: Any, decode: str | None = None, *, trust: bool = False) -> Any:
