@@ -9,6 +9,7 @@
 #include <nanobind/stl/unique_ptr.h>
 #include <nanobind/stl/vector.h>
 
+#include <atomic>
 #include <chrono>
 #include <memory>
 #include <mutex>
@@ -109,35 +110,42 @@ class Exclusive {
   public:
     using Lock = std::unique_lock<std::timed_mutex>;
 
-    // Waits without the GIL, whether or not the caller has it; signals end that. A function of Python that a
-    // search calls must not wait for what this search holds: it would wait forever.
-    // Throws std::invalid_argument, StoppedError.
-    Lock lock() {
+    // Waits without the GIL, whether or not the caller has it; signals and the deadline of the caller's work,
+    // if any, end that. A function of Python that a search calls must not wait for what this search holds: it
+    // would wait forever. It may do so in another thread: whoever waits gives up when the holder's deadline
+    // has passed. Throws std::invalid_argument, StoppedError.
+    Lock lock(double deadline = 0) {
         for (const Holder* holder = innermost_; holder; holder = holder->outer_)
             require(!holder->held_.contains(this),
                     "the search that calls this function, or one that takes turns with it, uses the same "
                     "heuristic; bind or make another one for the function");
         Lock lock(mutex_, std::try_to_lock);
-        if (lock) return lock;
         std::optional<nb::gil_scoped_release> release;
-        if (PyGILState_Check()) release.emplace();
-        while (!lock.try_lock_for(std::chrono::milliseconds(20))) {
+        if (!lock && PyGILState_Check()) release.emplace();
+        int overdue = 0;  // in so many looks in a row; the first may see the deadline of an earlier holder
+        while (!lock && !lock.try_lock_for(std::chrono::milliseconds(20))) {
             try {
-                Limits().check();
+                Limits{deadline}.check();
             } catch (const Stopped& stopped) {
                 throw StoppedError(stopped);
             }
+            overdue = deadline_ > 0 && monotonic_seconds() > deadline_ ? overdue + 1 : 0;
+            require(
+                overdue < 10,
+                "a search that has no time left uses the same heuristic, and may wait for this call; bind or "
+                "make another one");
             nb::gil_scoped_acquire acquire;
             if (PyErr_CheckSignals() != 0) throw nb::python_error();
         }
+        deadline_ = deadline;
         return lock;
     }
 
     using Set = std::set<Exclusive*>;
     // Everyone locks them in this order, and all at once, so that nobody waits in a circle.
-    static std::vector<Lock> lock_all(const Set& set) {
+    static std::vector<Lock> lock_all(const Set& set, double deadline) {
         std::vector<Lock> locks;
-        for (Exclusive* one : set) locks.push_back(one->lock());
+        for (Exclusive* one : set) locks.push_back(one->lock(deadline));
         return locks;
     }
 
@@ -158,6 +166,7 @@ class Exclusive {
   private:
     static inline thread_local const Holder* innermost_ = nullptr;
     std::timed_mutex mutex_;
+    std::atomic<double> deadline_ = 0;  // of the holder; 0: none
 };
 
 // Runs without the GIL.

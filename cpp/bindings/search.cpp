@@ -193,7 +193,7 @@ std::pair<int, std::vector<Dict>> search_in_turns(
         // Before the turns: whoever waits for a heuristic in a turn keeps all others waiting, and if one of
         // them holds it, forever.
         for (size_t i = 0; i < prepared.size(); ++i) spaces.push_back(bound.make_space(initial, limits));
-        const auto locks = Exclusive::lock_all(used);
+        const auto locks = Exclusive::lock_all(used, limits.deadline);
         std::vector<std::thread> threads;
         threads.reserve(prepared.size());
         for (size_t i = 1; i < prepared.size(); ++i) try {

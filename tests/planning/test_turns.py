@@ -5,7 +5,9 @@ from __future__ import annotations
 import json
 import resource
 import signal
+import threading
 from collections.abc import Callable
+from concurrent.futures import ThreadPoolExecutor
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -210,6 +212,42 @@ def test_a_function_cannot_use_the_heuristic_of_its_search(where: str, towers: h
         run_with(shared)
     assert run_with(own).solved
     assert shared.evaluate(towers.initial_state) > 0  # it was not left locked
+
+
+def test_waiting_in_another_thread_ends_with_the_limit(towers: hstar.Task) -> None:
+    """A function waits for a thread, which waits for what the search of the function holds."""
+    shared = hstar.make_heuristic(towers, "ff")
+
+    def asks(states: Any) -> Any:
+        with ThreadPoolExecutor(1) as pool:
+            return pool.submit(shared.evaluate, states).result()
+
+    budget = hstar.Budget.starting_now(0.5, None)
+    with pytest.raises(ValueError, match="a search that has no time left uses the same heuristic"):
+        hstar.search(towers, [asks, shared], "gbfs", budget=budget)
+    assert shared.evaluate(towers.initial_state) > 0
+
+
+def test_searches_that_wait_for_each_other_end_with_their_limits(towers: hstar.Task) -> None:
+    """Each holds a heuristic, and its function asks for that of the other."""
+    held = [hstar.make_heuristic(towers, "ff") for _ in range(2)]
+    both_run = threading.Barrier(2, timeout=60)
+
+    def search_with(own: int) -> SearchResult:
+        waits = [both_run.wait]
+
+        def asks(states: Any) -> Any:
+            while waits:
+                waits.pop()()
+            return held[1 - own].evaluate(states)
+
+        budget = hstar.Budget.starting_now(1.0, None)
+        return search(towers, [asks, held[own]], budget=budget)
+
+    with ThreadPoolExecutor(2) as pool:
+        errors = [one.exception() for one in [pool.submit(search_with, own) for own in range(2)]]
+    assert any("a search that has no time left" in str(error) for error in errors), errors
+    assert all(one.evaluate(towers.initial_state) > 0 for one in held)
 
 
 def test_the_lengths_of_turns_are_checked(towers: hstar.Task) -> None:
