@@ -29,7 +29,7 @@
 #include <unordered_map>
 
 #include "search/lazy_edges.hpp"
-#include "search/look_ahead.hpp"
+#include "search/local_search.hpp"
 #include "search/open_list.hpp"
 #include "search/search_space.hpp"
 
@@ -85,9 +85,9 @@ class BestFirst {
                 }
             } else {
                 open_known();
-                if (options_.lookahead)
+                if (options_.local_steps)
                     for (StateId id : batch_)
-                        if (look_ahead(space_, id)) return;
+                        if (local_search(space_, id)) return;
             }
         }
         space_.result.status =
@@ -252,7 +252,7 @@ class BestFirst {
             reward_progress(i);
             if constexpr (kLazy) {
                 incomplete_ |= !edges_.enter(open_, id, i);
-                if (options_.follow) follow_plan(id, i);
+                if (options_.look_ahead) look_ahead_from(id, i);
             } else
                 open(id, wants_preferred_ && space_.nodes[id].parent != kNoState ? pending_preferred_[i] : 0,
                      [&](int e) { return space_.last_value(i, e); });
@@ -278,7 +278,7 @@ class BestFirst {
 
     // From state i of the states evaluated last, unless it is itself where a plan led, but not nearer to the
     // goal.
-    void follow_plan(StateId id, size_t i) {
+    void look_ahead_from(StateId id, size_t i) {
         const float h = space_.last_value(i);
         if ((i < to_beat_.size() && h >= to_beat_[i]) || space_.ways.size() == 0) return;
         if (wait_for_evaluation(space_.walk(id, space_.ways[static_cast<int>(i)]), ahead_))

@@ -28,12 +28,12 @@ struct SearchOptions {
     bool use_h = true;            // false: nothing is evaluated, h is 0
     bool early_goal_test = true;  // test for goals when a state is generated, not when it is expanded
     bool reopen = false;          // open a state again when a cheaper path to it is found
-    bool lazy = false;     // evaluate a state when it is expanded; it is ordered by its parent's values
-    bool partial = false;  // expand a state only until a successor is better than it
-    bool deepen = false;   // depth-first searches with growing bounds on f; remembers no states
-    bool follow = false;   // lazy: take the steps of relaxed plans as far as they go
-    bool ranked = false;   // lazy, partial: try the operators of a state in the order of an evaluator
-    int lookahead = 0;     // after an expansion follow the best successors for this many steps
+    bool lazy = false;        // evaluate a state when it is expanded; it is ordered by its parent's values
+    bool partial = false;     // expand a state only until a successor is better than it
+    bool deepen = false;      // depth-first searches with growing bounds on f; remembers no states
+    bool look_ahead = false;  // lazy: take the steps of relaxed plans as far as they go
+    bool ranked = false;      // lazy, partial: try the operators of a state in the order of an evaluator
+    int local_steps = 0;      // after an expansion follow the best successors for this many steps
     std::vector<Queue> queues{{}};  // take turns
     int advisers = 0;   // so many evaluators, the last ones, are asked for preferred operators only
     int batch = 1;      // how many nodes are expanded at once

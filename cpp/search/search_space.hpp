@@ -42,7 +42,7 @@ class SearchSpace {
             throw std::length_error("more than a billion operators");
         bool trivial = true;
         for (size_t e = 0; e < num_values; ++e) trivial &= this->evaluators[e]->is_trivial();
-        keep_h_ = options.use_h && (!trivial || options.lookahead);
+        keep_h_ = options.use_h && (!trivial || options.local_steps);
         batch_h_.resize(this->evaluators.size());
         preferred.resize(this->evaluators.size());
         wants_preferred.resize(this->evaluators.size());
@@ -53,7 +53,7 @@ class SearchSpace {
         if (options.ranked)
             for (Evaluator* evaluator : this->evaluators)
                 if (!ranker_ && evaluator->ranks_operators()) ranker_ = evaluator;
-        if (options.follow)
+        if (options.look_ahead)
             for (size_t e = 0; e < this->evaluators.size() && planner_ == nullptr; ++e)
                 if (wants_preferred[e] && this->evaluators[e]->has_ways()) planner_ = this->evaluators[e];
         if (planner_) planner_->write_ways_to(&ways);  // last, so that the destructor ends it

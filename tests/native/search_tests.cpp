@@ -82,10 +82,10 @@ SearchOptions options_of(const std::string& algorithm) {
         options.tie_by_h = options.reopen = true;
         options.early_goal_test = false;
     }
-    options.follow = algorithm == "follow";
-    options.lazy = algorithm == "lazy" || options.follow;
+    options.look_ahead = algorithm == "look-ahead";
+    options.lazy = algorithm == "lazy" || options.look_ahead;
     if (options.lazy) options.queues = {{0}, {0, 0}};
-    options.lookahead = algorithm == "gbfls" ? 50 : 0;
+    options.local_steps = algorithm == "gbfls" ? 50 : 0;
     options.use_h = algorithm != "bfs";
     options.width = algorithm == "beam" ? 2 : 0;
     options.deepen = algorithm == "idastar";
@@ -98,7 +98,7 @@ void test_searches(const Task& task, const std::map<State, int>& states, bool co
     for (const auto& [state, distance] : states)
         if (task.is_goal(state.data()) && (best < 0 || distance < best)) best = distance;
     TaskSpace space(task, generator, task.initial_state);
-    for (const char* algorithm : {"gbfs", "lazy", "follow", "astar", "wastar", "gbfls", "bfs", "beam"})
+    for (const char* algorithm : {"gbfs", "lazy", "look-ahead", "astar", "wastar", "gbfls", "bfs", "beam"})
         for (const std::string name : {"blind", "goalcount", "hmax", "hadd", "ff", "lmcut"})
             for (int batch : {1, 3}) {
                 SearchOptions options = options_of(algorithm);
@@ -130,7 +130,7 @@ void test_searches(const Task& task, const std::map<State, int>& states, bool co
 void test_expansions(const Task& task, int seed) {
     SuccessorGenerator generator(task);
     TaskSpace space(task, generator, task.initial_state);
-    for (const char* algorithm : {"gbfs", "lazy", "follow", "astar", "gbfls", "beam"})
+    for (const char* algorithm : {"gbfs", "lazy", "look-ahead", "astar", "gbfls", "beam"})
         for (int batch : {1, 3}) {
             SearchOptions options = options_of(algorithm);
             options.batch = batch;

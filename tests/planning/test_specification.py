@@ -42,7 +42,7 @@ class Extended(SearchSpecification):
 
     stroll: int | None = option(
         int, "--stroll N", "steps after an expansion", "stroll {}", default=1,
-        core="lookahead", least=0,
+        core="local_steps", least=0,
     )  # fmt: skip
 
 
@@ -59,7 +59,7 @@ def test_a_new_option_is_one_field(monkeypatch: pytest.MonkeyPatch) -> None:
     assert chosen.to_dict() == {"heuristic": "ff", "algorithm": "gbfs", "stroll": 7}
     assert Extended.from_dict(chosen.to_dict()) == chosen
     task = hstar.load_task(*FILES)
-    assert chosen.for_core(task).lookahead == 7 and Extended().for_core(task).lookahead == 1
+    assert chosen.for_core(task).local_steps == 7 and Extended().for_core(task).local_steps == 1
     (alone,) = Extended(stroll=7).searches()
     assert alone.stroll == 7 and alone.algorithm == "lazy"
     assert run(task, chosen, Budget()).solved

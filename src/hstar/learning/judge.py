@@ -78,7 +78,7 @@ class Difference:
 
 
 @dataclass(frozen=True, slots=True)
-class Comparison:
+class Weighing:
     """Of trials of the same problems. The ratios, learned / default, are of what both solve."""
 
     solved: Difference
@@ -116,7 +116,7 @@ def weigh(learned: Score, default: Score, unions: Sequence[bool], unit: str) -> 
     """The verdict on trials of the same problems."""
     weights = [UNION_WEIGHT if is_union else 1.0 for is_union in unions]
     pairs = list(zip(learned.trials, default.trials, strict=True))
-    found = Comparison(
+    found = Weighing(
         Difference([a.solved - b.solved for a, b in pairs], weights),
         Difference([_faster(a, b, unit) for a, b in pairs], weights),
         Difference([_cheaper(a, b) for a, b in pairs], weights),

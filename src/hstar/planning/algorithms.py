@@ -19,7 +19,7 @@ class SearchEntry:
     `settings` are fields of `_core.SearchOptions`. `options` are the fields of SearchSpecification
     that only some algorithms take, this one among them. `heuristic` is the one to use when none is
     named. After each expansion, search goes on along the best successors for as many steps as
-    `walks` says of the space.
+    `local_steps` says of the space.
     """
 
     description: str
@@ -27,7 +27,7 @@ class SearchEntry:
     options: tuple[str, ...] = ("batch", "seed")
     heuristic: str = "ff"
     spaces: tuple[str, ...] = ("task", "puzzle")
-    walks: Callable[[Space], int] | None = None
+    local_steps: Callable[[Space], int] | None = None
 
     def check_edges(self, heuristics: Iterable[object]) -> None:
         """Raises ValueError if a heuristic gives values to edges and they make no sense here: a sum
@@ -42,7 +42,7 @@ class SearchEntry:
             )
 
 
-def length_of_walks(space: Space) -> int:
+def length_of_local_search(space: Space) -> int:
     """5 h^FF(I), or 50 where that is infinite (the reward-shaping paper, appendix A.3)."""
     h = float(make_heuristic(space, "ff", "one").evaluate(space.initial_state)[0])
     return int(5 * h) if math.isfinite(h) else 50
@@ -80,7 +80,7 @@ SEARCHES: Registry[SearchEntry] = Registry(
             "greedy best-first search with local search",
             {},
             spaces=("task",),
-            walks=length_of_walks,
+            local_steps=length_of_local_search,
         ),
         "bfs": SearchEntry("breadth-first search", {"use_h": False}),
     },

@@ -92,7 +92,7 @@ class SearchSpecification:
     )  # fmt: skip
     look_ahead: bool | None = option(
         bool, "--look-ahead", "take the steps of relaxed plans as far as they go",
-        "look-ahead", default=False, core="follow",
+        "look-ahead", default=False, core="look_ahead",
     )  # fmt: skip
     ranked: bool | None = option(
         bool, "--ranked", "try the operators of a state in the order that a model gives them",
@@ -266,8 +266,8 @@ class SearchSpecification:
             is_for_some = any(name in one.options for one in SEARCHES.values())
             if known.core and (name in entry.options or not is_for_some):
                 setattr(made, known.core, self.value(name))
-        if entry.walks:
-            made.lookahead = entry.walks(space)
+        if entry.local_steps:
+            made.local_steps = entry.local_steps(space)
         by, numbers = self.preferred_by, range(len(self.heuristics))
         made.advisers = len(self.advisers)
         prefers = None if by is None else [*self.heuristics, *self.advisers].index(by)

@@ -1,4 +1,4 @@
-// Greedy best-first search with look-ahead (Algorithm 4 of Gehring et al. 2022): after an expansion, follow
+// Greedy best-first search with local search (Algorithm 4 of Gehring et al. 2022): after an expansion, follow
 // the best successor for some steps, opening nothing on the way.
 #pragma once
 #include <vector>
@@ -25,14 +25,14 @@ inline StateId best_successor(SearchSpace& space, StateId parent) {
 
 // From a state that was just expanded. True if it met a goal, which ends the search. States that it saw are
 // evaluated, but not open.
-inline bool look_ahead(SearchSpace& space, StateId id) {
+inline bool local_search(SearchSpace& space, StateId id) {
     // The successors of the expansion are known and evaluated; generating them again only finds their ids.
     SearchCounters& counters = space.result.counters;
     const uint64_t generated = counters.generated;
     space.generate(id);
     counters.generated = generated;
     StateId s = best_successor(space, id);
-    for (int depth = 1; depth < space.options.lookahead && s != kNoState; ++depth) {
+    for (int depth = 1; depth < space.options.local_steps && s != kNoState; ++depth) {
         if (space.exhausted()) return false;
         ++counters.expanded;
         space.generate(s);
