@@ -62,7 +62,7 @@ def seconds(tree: Path, command: str, folder: Path, suites: Path) -> float:
     """CPU time of the command and all processes that it started."""
     test = max(folder.glob("test/*.pddl"), default=None)
     words = command.format(suites=suites, folder=folder, test=test).split()
-    if words[0] in ("plan", "solve"):
+    if words[0] == "plan":
         words += ["--plan-file", str(folder / "plan")]
     environment = {**os.environ, "PYTHONPATH": str(tree / "src"), "OMP_NUM_THREADS": "1"}
     environment.pop("PYTHONDONTWRITEBYTECODE", None)  # an installed package has its bytecode
