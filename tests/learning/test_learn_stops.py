@@ -150,13 +150,15 @@ def test_a_limit_during_the_race_keeps_the_best(tmp_path: Path) -> None:
     folder = locks(tmp_path / "p", *["(at {1})"] * 5)
     model = model_in(folder)
     for seconds in (8, 32, 128):  # a busy machine may not even begin in the first
-        limits = ("--steps", "100000", "--overall-time-limit", f"{seconds}s")
+        limits = ("--steps", "10000000", "--overall-time-limit", f"{seconds}s")
         run = learn(folder, model, *limits, "--jobs", "1")
         if run.code == 0:
             break
         assert run.code in (12, 23), run
     assert run.code == 0 and model.exists(), run
     assert "Verdict: " in run.out and "no model" not in run.out
+    assert f"what is finished is kept in {partial_of(model)}; run the same command" in run.err
+    assert pieces(model)
 
 
 def forge(piece: Path, content: bytes) -> None:

@@ -84,7 +84,7 @@ def learn_from_files(
             else:
                 journal.remove()
             raise
-        if found.interrupted:
+        if found.unfinished:
             warn(kept)
         else:
             journal.remove()

@@ -74,6 +74,7 @@ class Outcome:
     models: int
     seconds: float
     interrupted: bool = False
+    unfinished: bool = False  # stopped by a signal or a limit
     result: SearchResult | None = None
 
     def to_dict(self) -> dict[str, Any]:
@@ -140,7 +141,7 @@ class LearningRun:
 
     def run(self) -> Outcome:
         """The best so far, whatever ends the run."""
-        ended = "out of time"
+        ended = ""
         try:
             self.maker.make_all()
             if self.maker.models:
@@ -161,12 +162,12 @@ class LearningRun:
         return self._outcome(ended)
 
     def _outcome(self, ended: str) -> Outcome:
-        """`ended` is what ended the run, if it came to no verdict."""
+        """`ended` is what stopped the run, if anything did but its own time."""
         chosen, models, verdict = self._choose(), self.maker.models, self.verdict
         interrupted = ended == "interrupted"
         if verdict is None:
             says = "the best so far is kept; it was not compared with the default planner, because"
-            verdict = Verdict("unknown", f"{says} {ENDS[ended]}")
+            verdict = Verdict("unknown", f"{says} {ENDS[ended or 'out of time']}")
         if not models:
             why = "no training problem was labelled within the limits"
             if self.maker.labelled:
@@ -184,11 +185,14 @@ class LearningRun:
             file = ModelFile({**file.metadata, **told}, file.tensors)
         gone = self.watch.gone()
         is_early = self.options.is_timed and gone < 0.9 * self.options.seconds
-        if is_early and models and not interrupted:
+        if is_early and models and not ended:
             self.say(f"everything was tried after {gone:.0f} of {self.options.seconds:.0f} s")
         result = next((one.result for one in self.trials.made.values() if one.result), None)
         count = len(models)
-        return Outcome(file, label, verdict, self.maker.labelled, count, gone, interrupted, result)
+        unfinished = interrupted or (bool(ended) and (is_early or not self.options.is_timed))
+        return Outcome(
+            file, label, verdict, self.maker.labelled, count, gone, interrupted, unfinished, result
+        )
 
     # Race
 
