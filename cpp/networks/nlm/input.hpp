@@ -30,15 +30,15 @@
 namespace hstar {
 
 // An arena allocator: pieces are freed all at once, and the memory is reused for the next state. Pieces are
-// aligned to 64 bytes and not initialised.
+// aligned to 64 bytes and not initialised. An empty piece is not null either: null means that there is none.
 class Arena {
   public:
     template <class T>
     T* take(int64_t count) {
         size_t bytes = (static_cast<size_t>(count) * sizeof(T) + 63) / 64 * 64;
 #ifdef __SANITIZE_ADDRESS__
-        add_block(static_cast<size_t>(count) *
-                  sizeof(T));  // a piece of its own, so that its ends are guarded
+        // A piece of its own, so that its ends are guarded.
+        add_block(std::max<size_t>(1, static_cast<size_t>(count) * sizeof(T)));
         return reinterpret_cast<T*>(blocks_.back().data());
 #endif
         while (block_ < blocks_.size() && used_ + bytes > blocks_[block_].size()) {
