@@ -175,7 +175,7 @@ def learn(
     import warnings
     from pathlib import Path
 
-    from hstar.learning.from_files import learn_from_files, learn_options, read_problems
+    from hstar.learning.from_files import learn_from_files, learn_options
     from hstar.learning.recipe import SlotChoice, find_recipe
     from hstar.runtime.resources import Budget, raising_interrupts
 
@@ -184,9 +184,8 @@ def learn(
     chosen = find_recipe(recipe, Path(problems).is_dir(), choice, states)
     work = learn_options(chosen, budget, seconds, steps, seed, jobs)
     with raising_interrupts():
-        read = read_problems(problems, domain)
-        tell = say or (lambda _: None)
-        return learn_from_files(read, output, chosen, work, budget, tell, warnings.warn)
+        tell, files = say or (lambda _: None), (problems, domain)
+        return learn_from_files(files, output, chosen, work, budget, tell, warnings.warn)
 
 
 def label(

@@ -8,6 +8,7 @@ import signal
 import threading
 import time
 from pathlib import Path
+from subprocess import Popen
 
 import pytest
 from label_folders import write_folder
@@ -117,6 +118,29 @@ def test_an_interrupt_during_the_race_keeps_the_best(
     again = learn(source, model, *options)
     check_learned(again, model)
     assert read_model(model).metadata["verdict"]["use"] != "unknown"
+
+
+def test_an_interrupt_while_models_are_made_keeps_those_that_are(
+    folder: Path, tmp_path: Path
+) -> None:
+    model = tmp_path / "m.safetensors"
+    run = started(folder, model, *QUICK["domain"], "--objective", "squared", "--jobs", "1")
+    assert wait_for_model(run, model)
+    said = ended(run, signal.SIGINT)
+    assert said.code == 0, said.err
+    assert "because the run was interrupted" in said.out
+    assert read_model(model).metadata["verdict"]["use"] == "unknown"
+    assert pieces(model)
+
+
+def wait_for_model(run: Popen[str], model: Path) -> bool:
+    """Whether the journal holds a model before the run ends."""
+    while run.poll() is None:
+        for path in map(partial_of(model).joinpath, pieces(model)):
+            if b"hstar-model" in path.read_bytes()[:20000]:
+                return True
+        time.sleep(0.002)
+    return False
 
 
 @pytest.mark.parametrize(

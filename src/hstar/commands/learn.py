@@ -54,7 +54,7 @@ def add_arguments(parser: Parser) -> None:
 
 def run(options: Options) -> int:
     budget = options.start_budget()
-    from hstar.learning.from_files import learn_from_files, learn_options, read_problems
+    from hstar.learning.from_files import learn_from_files, learn_options
     from hstar.learning.recipe import SlotChoice, find_recipe
     from hstar.slots.model_file import check_output
 
@@ -77,9 +77,9 @@ def run(options: Options) -> int:
         recipe = find_recipe(options.recipe, Path(path).is_dir(), choice, options.states)
         given = options.time, options.steps, options.seed, options.jobs
         work = learn_options(recipe, budget, *given)
-        problems = read_problems(path, *domain)
+    files = path, *domain, None
     try:
-        found = learn_from_files(problems, options.output, recipe, work, budget, say, warn)
+        found = learn_from_files(files[:2], options.output, recipe, work, budget, say, warn)
     except ValueError as error:
         raise UsageError(f"nothing can be learned from {path}: {error}") from error
     options.tell(found.to_dict(), lines_of(found, escape(options.output)))

@@ -53,14 +53,13 @@ def _lines(model: ModelFile, size: str) -> list[str]:
     ]
     if outside := code_outside(metadata):
         lines.append(f"With --trust it runs the code {', '.join(outside)}.")
-    elif metadata["search"] is not None:
+    else:
         ranks = "operators" in metadata
         held: Any = SimpleNamespace(
             label="this model", search=metadata["search"], ranks_operators=ranks
         )
         lines.append(f"Search: {SearchSpecification(held).describe()}.")
-    if metadata["verdict"] is not None:
-        lines.append(f"Verdict: {metadata['verdict']['sentence']}.")
+    lines.append(f"Verdict: {metadata['verdict']['sentence']}.")
     certificate = metadata["certificate"]
     if certificate is None:
         return [*lines, "The file has no certificate."]

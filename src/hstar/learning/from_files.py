@@ -4,10 +4,11 @@ from __future__ import annotations
 
 import json
 import os
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from dataclasses import asdict, replace
 from pathlib import Path
 
+from hstar import _core
 from hstar.learning.options import LearnOptions
 from hstar.learning.pipeline import Outcome, learn
 from hstar.learning.recipe import Recipe
@@ -18,6 +19,8 @@ from hstar.runtime.journal import Journal, digest_of
 from hstar.runtime.resources import Budget
 from hstar.slots.model_file import check_output, write_model
 from hstar.slots.teachers.folder import content_digest, read_folder
+
+File = str | os.PathLike[str]
 
 MEMORY = 4 * 2**30  # of all processes, unless a limit is given
 WORKER_MEMORY = 2**30  # the same on any number of cores: what it allows decides the result
@@ -40,22 +43,25 @@ def learn_options(
     memory = min(WORKER_MEMORY, total // 2)
     wanted = processes or len(os.sched_getaffinity(0))
     fitting = max(1, min(wanted, total // memory - 1))
-    return LearnOptions(seconds or recipe.seconds, steps, seed, fitting, memory)
+    began = _core.monotonic_seconds()
+    return LearnOptions(seconds or recipe.seconds, steps, seed, fitting, memory, began=began)
 
 
 def learn_from_files(
-    problems: Sequence[Problem],
-    output: str | os.PathLike[str],
+    files: tuple[File, File | None],
+    output: File,
     recipe: Recipe,
     options: LearnOptions,
     budget: Budget,
     say: Say,
     warn: Callable[[str], None],
 ) -> Outcome:
-    """Learn from problems of one domain and write the model file, all within the budget. Finished
-    pieces are kept in OUTPUT.partial until the end; the same call goes on from there. Raises
-    ValueError if there is nothing to learn from, what `learn` raises, JournalError, OSError."""
+    """Learn from problems of one domain and write the model file, all within the budget. `files`
+    are a folder, or a problem and perhaps its domain. Finished pieces are kept in OUTPUT.partial
+    until the end; the same call goes on from there. Raises ValueError if there is nothing to learn
+    from, InputFileError, what `learn` raises, JournalError, OSError."""
     path = check_output(output)
+    problems = read_problems(*files, options, budget, say)
     theirs = options.processes * options.memory_bytes  # the rest is for this process
     own = Budget(budget.deadline, (budget.memory_bytes or MEMORY) - theirs)
     settings = {
@@ -92,11 +98,17 @@ def learn_from_files(
 
 
 def read_problems(
-    path: str | os.PathLike[str], domain: str | os.PathLike[str] | None = None
+    path: File, domain: File | None, options: LearnOptions, budget: Budget, say: Say
 ) -> list[Problem]:
-    """Those of a folder, or the one of a file. Raises InputFileError, ValueError."""
+    """Those of a folder, or the one of a file. Files of a folder that take too long to read are
+    left out. Raises InputFileError, ValueError, OutOfResources."""
     if not Path(path).is_dir():
-        return [parse(path) if domain is None else parse(domain, path)]
+        with budget.enforced():
+            return [parse(path) if domain is None else parse(domain, path)]
     if domain is not None:
         raise ValueError("name the folder alone; its domain.pddl lies in it or above it")
-    return read_folder(path).parsed()
+    own = budget.within(options.seconds_left())
+    folder = read_folder(path, own, options.preparing_seconds)
+    if folder.left_out:
+        say(f"left out, too large to read: {', '.join(folder.left_out)}")
+    return [one.problem for one in folder.problems]

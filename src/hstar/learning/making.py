@@ -169,8 +169,8 @@ class ModelMaker:
         found: dict[str, ModelFile] = {}
         jobs: list[tuple[Any, ...]] = []
         again = f", seed {self.options.seed + generation}" if generation else ""
-        for row in rows:
-            name = self.recipe.name_of(row) + again
+        names = [self.recipe.name_of(row) + again for row in rows]
+        for name, row in zip(names, rows, strict=True):
             self.rows[name] = row
             kept = self._kept_model(name, row)
             if kept is not None:
@@ -181,12 +181,13 @@ class ModelMaker:
                 jobs.append((name, *self._lesson(row, labels, generation), row, {}))
         effort = self._effort(len(jobs), self.recipe.fitting, LEAST_FITTING)
         may_start = self.watch.may_start(self.recipe.fitting + FALLBACK_SHARE, effort.seconds / 2)
-        for name, file in self._fitted(jobs, effort, lambda: not found or may_start()):
-            found[name] = file
-        for row in rows:
-            name = self.recipe.name_of(row) + again
-            if name in found and not any(_same(found[name], one) for one in self.models.values()):
-                self.models[name] = found[name]
+        try:
+            for name, file in self._fitted(jobs, effort, lambda: not found or may_start()):
+                found[name] = file
+        finally:  # a limit or an interrupt may end this
+            for name in filter(found.__contains__, names):
+                if not any(_same(found[name], one) for one in self.models.values()):
+                    self.models[name] = found[name]
 
     def _kept_model(self, name: str, row: ModelRow) -> ModelFile | None:
         """Of the journal. It may name code that the recipe names, and no other."""

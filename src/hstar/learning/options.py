@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
+import math
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from hstar import _core
@@ -12,6 +13,8 @@ from hstar.runtime.journal import Journal, digest_of
 from hstar.runtime.progress import Progress
 
 SPENT = "spent"
+# To read or to ground one problem: a share of the time, but a second; in short runs a larger share.
+PREPARING_SHARE, LEAST_PREPARING, SHORT_PREPARING_SHARE = 0.02, 1.0, 0.1
 
 
 class NotKept:
@@ -34,7 +37,8 @@ Kept = Journal | NotKept
 class LearnOptions:
     """`seconds` for everything, or with `steps` as much work for each search and no time limit.
     `memory_bytes` is for each of the `processes`. Without `is_judged` there is no verdict, and the
-    race ends with the (one) problem itself: a plan of it ends everything."""
+    race ends with the (one) problem itself: a plan of it ends everything. `began` is a time of the
+    monotonic clock."""
 
     seconds: float = 600.0
     steps: int | None = None
@@ -42,10 +46,22 @@ class LearnOptions:
     processes: int = 1
     memory_bytes: int = 2**30
     is_judged: bool = True
+    began: float = field(default_factory=_core.monotonic_seconds)
 
     @property
     def is_timed(self) -> bool:
         return self.steps is None
+
+    def seconds_left(self, before: float = 0.0) -> float:
+        """`before` are those of earlier runs. A moment is always left."""
+        gone = before + _core.monotonic_seconds() - self.began
+        return max(self.seconds - gone, 1e-9) if self.is_timed else math.inf
+
+    @property
+    def preparing_seconds(self) -> float:
+        """To read a problem, and again to ground it; what takes longer is left out."""
+        short = min(LEAST_PREPARING, SHORT_PREPARING_SHARE * self.seconds)
+        return max(PREPARING_SHARE * self.seconds, short) if self.is_timed else math.inf
 
     def effort(self, share: float, most: float, times: int = 1) -> Effort:
         """For one job: a share of the time, or so many times the work of a search."""
@@ -59,7 +75,7 @@ class Watch:
     def __init__(self, options: LearnOptions, journal: Kept, progress: Progress) -> None:
         self.options, self.journal, self.progress = options, journal, progress
         self.before = float(json.loads(journal.read(SPENT) or b"0"))
-        self.began = _core.monotonic_seconds() - self.before
+        self.began = options.began - self.before
         self.jobs = 0
 
     def gone(self) -> float:

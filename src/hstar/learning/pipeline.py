@@ -52,7 +52,6 @@ from hstar.training.fit.choices import Minima
 
 SCREENING = 8  # on the first rung of the race, a search gets this part of what others get
 LONGER = (4, 16)  # times as much effort for the verdict where hardly anything is solved
-LARGEST_SHARE = 0.02  # of the time, to ground a problem
 MOST_TRYING = 10.0  # seconds of a search in a race
 ENDS = {
     "out of time": "the time was over",
@@ -97,12 +96,8 @@ def learn(
         watch = Watch(options, journal or NotKept(), progress)
         if watch.before:
             say(f"going on after {watch.before:.0f} s")
-        left, each = math.inf, math.inf
-        if options.is_timed:
-            left = max(options.seconds - watch.before, 1e-9)
-            each = max(LARGEST_SHARE * options.seconds, 1.0)
-        own = budget.within(left)
-        tasks = usable_tasks(problems, own, say, each)
+        own = budget.within(options.seconds_left(watch.before))
+        tasks = usable_tasks(problems, own, say, options.preparing_seconds)
         check_features(recipe, len(tasks))
         parts = split(tasks, recipe.most_held_out, options.seed, own)
         say(parts.text)
@@ -171,7 +166,9 @@ class LearningRun:
         if not models:
             why = "no training problem was labelled within the limits"
             if self.maker.labelled:
-                why = f"no model of the labels of {self.maker.labelled} problems could be made"
+                why = "no model could be made of the labels"
+            if ended:
+                why = f"{ENDS[ended]} before there was a model"
             verdict = Verdict(DEFAULT, f"keep the default planner, because {why}")
         file, label = None, None
         if models:

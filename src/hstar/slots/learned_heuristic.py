@@ -17,7 +17,7 @@ from hstar.planning.space import Space
 from hstar.slots.decode import DECODES, Decode
 from hstar.slots.features import FEATURES
 from hstar.slots.features.vocabulary import domain_hash
-from hstar.slots.model_file import ModelFile, ModelFileError, refusing_malformed
+from hstar.slots.model_file import UNCOMPARED, ModelFile, ModelFileError, refusing_malformed
 from hstar.slots.models import MODELS
 
 if TYPE_CHECKING:
@@ -35,8 +35,9 @@ class LearnedHeuristic:
         self.path = path
         self.metadata = file.metadata
         self.label = escape(Path(path).stem)
-        # What the file recommends (SearchSpecification.to_dict); empty if nothing.
-        self.search: dict[str, Any] = dict(self.metadata.get("search") or {})
+        # What the file recommends (SearchSpecification.to_dict); empty if only the usual search.
+        said: dict[str, Any] = self.metadata["search"]
+        self.search = {} if said == UNCOMPARED["search"] else said
         self.ranks_operators = "operators" in self.metadata
         with refusing_malformed(path):
             held = DECODES.find(self.metadata["decode"]["name"])

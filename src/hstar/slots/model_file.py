@@ -51,11 +51,15 @@ SCHEMA: dict[str, Any] = {  # (schema,): that, or null
     "domain": ({"name": str, "hash": str},),
     "training": dict,
     "certificate": (dict,),
+    "search": {"algorithm": str},  # what 'hstar plan -H FILE' uses
+    "verdict": {"sentence": str, "use": str},  # "learned", "default", "trade" or "unknown"
 }
 OPTIONAL: dict[str, Any] = {
-    "search": ({"algorithm": str},),  # what 'hstar plan -H FILE' uses
-    "verdict": ({"sentence": str, "use": str},),  # "learned", "default", "trade" or "unknown"
     "operators": {"actions": list, "colours": list},  # with a tensor of weights: ranks operators
+}
+UNCOMPARED = {  # until a learner says otherwise
+    "search": {"algorithm": "gbfs"},
+    "verdict": {"sentence": "not compared with the default planner", "use": "unknown"},
 }
 
 
@@ -97,13 +101,10 @@ def model_metadata(
     form: str = "float",
     cost: str = "one",
     certificate: dict[str, Any] | None = None,
-    search: dict[str, Any] | None = None,
-    verdict: dict[str, Any] | None = None,
     **optional: Any,
 ) -> dict[str, Any]:
     """The metadata of a model file, as plain JSON. `features` and `model` are names with their
-    configurations. No domain: the model belongs to one space. No search: greedy best-first search.
-    No verdict: nothing compared the model with the default planner. `optional` is of OPTIONAL."""
+    configurations. No domain: the model belongs to one space. `optional` is of OPTIONAL."""
     described = {
         "form": form,
         "features": dict(zip(NAMED, features, strict=True)),
@@ -114,8 +115,7 @@ def model_metadata(
         "domain": domain and {"name": domain.name, "hash": domain_hash(domain)},
         "training": training,
         "certificate": certificate,
-        "search": search,
-        "verdict": verdict,
+        **UNCOMPARED,
         **optional,
     }
     plain: dict[str, Any] = json.loads(json.dumps(described))
@@ -123,12 +123,11 @@ def model_metadata(
 
 
 def to_bytes(model: ModelFile) -> bytes:
-    """The file's content; equal models give equal bytes. What is optional and null takes none."""
+    """The file's content; equal models give equal bytes."""
     import numpy as np
     from safetensors.numpy import save
 
-    held = {k: v for k, v in model.metadata.items() if v is not None or k not in OPTIONAL}
-    metadata = {"format": FORMAT, **held, "digest": NO_DIGEST}
+    metadata = {"format": FORMAT, **model.metadata, "digest": NO_DIGEST}
     text = json.dumps(metadata, sort_keys=True, separators=(",", ":"))
     tensors = {name: np.asarray(array, order="C") for name, array in model.tensors.items()}
     content = save(tensors, metadata={"hstar": text})
@@ -188,7 +187,7 @@ def from_bytes(
                 name,
             )
         digest = str(metadata["digest"])
-        metadata = {"search": None, "verdict": None, **metadata}  # nulls are not written
+        metadata = UNCOMPARED | metadata  # networks in models/ leave this out
         if _digest_without(digest, content) != digest:
             raise ModelFileError(
                 "the file was changed after training (its digest does not match); "

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import math
 import os
 from collections.abc import Sequence
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -16,8 +18,9 @@ from hstar.pddl.domain import read_domain
 from hstar.pddl.errors import InputFileError
 from hstar.pddl.locate import find_problems
 from hstar.pddl.problem import read_problem
-from hstar.pddl.source import load_source, source_from_bytes
+from hstar.pddl.source import load_source
 from hstar.runtime.journal import digest_of
+from hstar.runtime.resources import Budget, OutOfResources
 
 
 class ProblemFolderError(InputFileError):
@@ -33,6 +36,7 @@ class FolderProblem:
     file: str
     text: str
     content: str
+    problem: Problem = field(repr=False)
     parameters: dict[str, Any] = field(default_factory=dict)
     seed: int = 0
     retry: int = 0
@@ -40,7 +44,8 @@ class FolderProblem:
 
 @dataclass(frozen=True, slots=True)
 class ProblemFolder:
-    """`generator` is None where no manifest says how the problems were made."""
+    """`generator` is None where no manifest says how the problems were made. Of the files that took
+    too long to read, `left_out` are the names."""
 
     path: Path
     domain: Domain
@@ -48,11 +53,7 @@ class ProblemFolder:
     problems: tuple[FolderProblem, ...]
     generator: str | None = None
     split: str = ""
-
-    def parsed(self) -> list[Problem]:
-        """All problems. Raises PddlError."""
-        texts = ((str(self.path / one.file), one.text.encode()) for one in self.problems)
-        return [read_problem(source_from_bytes(*text), self.domain) for text in texts]
+    left_out: tuple[str, ...] = ()
 
 
 def content_digest(problem: Problem) -> str:
@@ -77,9 +78,12 @@ def common_domain(problems: Sequence[Path]) -> Path:
     return domain
 
 
-def read_folder(directory: str | os.PathLike[str]) -> ProblemFolder:
+def read_folder(
+    directory: str | os.PathLike[str], budget: Budget | None = None, each: float = math.inf
+) -> ProblemFolder:
     """Read and parse every problem of a folder, in the order of its manifest or else by name.
-    Raises InputFileError for the first file that is missing or wrong."""
+    Within a budget, those that take more than `each` seconds are left out. Raises InputFileError
+    for the first file that is missing or wrong, and OutOfResources."""
     path = Path(directory)
     if not path.is_dir():
         raise ProblemFolderError("there is no such folder; check the path", str(path))
@@ -95,9 +99,17 @@ def read_folder(directory: str | os.PathLike[str]) -> ProblemFolder:
         )
     domain_path = common_domain([path / entry["file"] for entry in entries])
     domain = read_domain(load_source(domain_path))
-    problems = tuple(_read_problem(path / entry["file"], domain, entry) for entry in entries)
-    made_by = manifest.get("generator"), manifest.get("split", "")
-    return ProblemFolder(path, domain, _read_text(domain_path), problems, *made_by)
+    problems, left_out = [], []
+    for entry in entries:
+        try:
+            with nullcontext() if budget is None else budget.within(each).enforced():
+                problems.append(_read_problem(path / entry["file"], domain, entry))
+        except OutOfResources as error:
+            if budget is None or error.status != "out of time" or budget.seconds_left <= 0:
+                raise
+            left_out.append(entry["file"])
+    made_by = manifest.get("generator"), manifest.get("split", ""), tuple(left_out)
+    return ProblemFolder(path, domain, _read_text(domain_path), tuple(problems), *made_by)
 
 
 def _read_problem(path: Path, domain: Domain, entry: dict[str, Any]) -> FolderProblem:
@@ -111,7 +123,7 @@ def _read_problem(path: Path, domain: Domain, entry: dict[str, Any]) -> FolderPr
         )
     content = content_digest(parsed) if "parameters" in entry else ""
     made_with = {name: entry[name] for name in ("parameters", "seed", "retry") if name in entry}
-    return FolderProblem(entry["file"], text, content, **made_with)
+    return FolderProblem(entry["file"], text, content, parsed, **made_with)
 
 
 def _read_text(path: Path) -> str:

@@ -103,7 +103,8 @@ def train_policy(
     With the file `checkpoint` a run that was killed goes on from it; delete it to start anew.
     Raises InputFileError for files, ValueError for a domain or problems that cannot be learned on.
     """
-    return train_on(read_folder(directory).parsed(), options or PPOOptions(), checkpoint)
+    problems = [one.problem for one in read_folder(directory).problems]
+    return train_on(problems, options or PPOOptions(), checkpoint)
 
 
 def train_on(
