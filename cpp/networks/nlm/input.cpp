@@ -1,6 +1,7 @@
 #include "networks/nlm/input.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <tuple>
 
@@ -41,9 +42,7 @@ void NlmInputBuilder::collect(int arity, std::span<const NlmEntry> entries, std:
         for (int c = 0; c < channels; ++c) {
             row[c] += 0.0f;  // -0 becomes 0
             is_zero &= row[c] == 0.0f;
-            uint32_t bits;
-            std::memcpy(&bits, row + c, sizeof bits);
-            hash = fold_multiply(hash ^ bits, 0xA0761D6478BD642Full) + 1;
+            hash = fold_multiply(hash ^ std::bit_cast<uint32_t>(row[c]), 0xA0761D6478BD642Full) + 1;
         }
         if (is_zero) {
             rows.contents[r] = 0;
@@ -161,10 +160,7 @@ void NlmInputBuilder::build_colours(NlmInput& input, Arena& arena) {
     }
     input.colours = {count, colour, nullptr};
     input.colours.transposed = mirrored_rows(input, input.colours, arena);
-    input.colour_first = parts[0];
-    input.colour_second = parts[1];
-    input.colour_type = parts[2];
-    input.colour_set = parts[3];
+    input.colour_pairs = {count, {parts[0], parts[1]}, {parts[2], nullptr, parts[3]}};
 }
 
 void NlmInputBuilder::build_triples(NlmInput& input, Arena& arena) {
