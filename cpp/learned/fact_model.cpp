@@ -1,5 +1,5 @@
-// Networks on facts. The first layer follows the search from state to state, so a successor costs as many rows
-// as it has changed facts, however many facts there are.
+// Networks on facts. The first layer follows the search from state to state, so a successor costs as many
+// rows as it has changed facts, however many facts there are.
 #include <algorithm>
 #include <cmath>
 #include <span>
