@@ -63,9 +63,7 @@ std::vector<MlpLayer> MlpTrainer::layers(Part part) {
     catch_up_all();
     std::vector<MlpLayer> result;
     for (const Layer& layer : layers_) {
-        MlpLayer given;
-        given.is_relu = layer.is_relu;
-        given.has_skip = layer.has_skip;
+        MlpLayer given{{}, {}, layer.is_relu, layer.has_skip};
         const AlignedVector<float>& bias = layer.bias[static_cast<int>(part)];
         given.bias.assign(bias.begin(), bias.begin() + layer.outputs);
         given.weights.resize(static_cast<size_t>(layer.inputs) * layer.outputs);

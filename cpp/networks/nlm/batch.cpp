@@ -88,11 +88,9 @@ void NlmRunner::forward(const NlmWeights& weights, const NlmBatch& batch, int th
 
 void NlmRunner::backward(const NlmWeights& weights, const NlmBatch& batch, const NlmGradient& fill_gradient,
                          int threads, float* result) {
-    std::fill_n(result, shape_.num_parameters, 0.0f);
-    if (!weights.is_finite) {
-        std::fill_n(result, shape_.num_parameters, std::numeric_limits<float>::quiet_NaN());
-        return;
-    }
+    std::fill_n(result, shape_.num_parameters,
+                weights.is_finite ? 0.0f : std::numeric_limits<float>::quiet_NaN());
+    if (!weights.is_finite) return;
     const int64_t count = batch.count(), size = chunk_size(count), chunks = (count + size - 1) / size;
     const auto floats = static_cast<int64_t>(shape_.packed_floats);
     packed_.assign(static_cast<size_t>(std::max<int64_t>(1, chunks) * floats), 0.0f);
