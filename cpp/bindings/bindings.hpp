@@ -204,17 +204,6 @@ inline int checked_number(int number, int count, const char* what) {
     return number;
 }
 
-// What a name stands for. Throws std::invalid_argument that lists the names.
-template <class T>
-T chosen(const char* what, const std::string& name, std::initializer_list<std::pair<const char*, T>> known) {
-    std::string names;
-    for (const auto& [one, value] : known) {
-        if (one == name) return value;
-        names += (names.empty() ? "" : &one == &std::rbegin(known)->first ? " or " : ", ") + std::string(one);
-    }
-    refuse("unknown ", what, " '", name, "'; choose ", names);
-}
-
 // What can be searched, as Python holds it: a task or a puzzle.
 struct BoundSpace {
     virtual ~BoundSpace() = default;
@@ -278,8 +267,10 @@ struct BoundHeuristic {
     bool is_prepared_ = false;
 };
 
-// From (weights [outputs, inputs], bias, "relu" or "none", whether the input of the layer before is added).
-MlpLayer to_mlp_layer(nb::handle item);
+// From a list of (weights [outputs, inputs], bias, "relu" or "none", whether the input of the layer before is
+// added).
+using Layers = nb::typed<nb::list, nb::any>;
+std::vector<MlpLayer> to_mlp_layers(const Layers& items);
 // From the dictionary that hstar.slots.features.atoms makes.
 NlmEncoding to_nlm_encoding(const nb::dict& spec);
 

@@ -102,8 +102,7 @@ std::unique_ptr<OutputModel> make_nlm_model(const Task& task, const nb::dict& sp
 }
 
 std::unique_ptr<OutputModel> make_mlp_model(const Task& task, const nb::dict& spec, CostType cost) {
-    std::vector<MlpLayer> layers;
-    for (nb::handle item : get<nb::list>(spec, "layers")) layers.push_back(to_mlp_layer(item));
+    auto layers = to_mlp_layers(get<Layers>(spec, "layers"));
     enum class Input { Plan, Facts, Wl };
     const auto input =
         chosen<Input>("input", get<std::string>(spec, "input"),
@@ -124,16 +123,6 @@ std::unique_ptr<OutputModel> make_mlp_model(const Task& task, const nb::dict& sp
                         copied(get<Floats>(given, "weights")));
     }
     return make_wl_network(to_wl(task, spec), layers, std::move(ranking));
-}
-
-std::unique_ptr<Evaluator> make_model(const Task& task, const nb::dict& spec) {
-    const Correction correction{to_cost_type(get<std::string>(spec, "cost")), get<std::string>(spec, "base"),
-                                get<std::string>(spec, "lower"), get<double>(spec, "cap")};
-    const DecodeSpec decode = to_decode(get<nb::dict>(spec, "decode"));
-    using Maker = std::unique_ptr<OutputModel> (*)(const Task&, const nb::dict&, CostType);
-    const auto make = chosen<Maker>("model", get<std::string>(spec, "model"),
-                                    {{"nlm", make_nlm_model}, {"mlp", make_mlp_model}});
-    return make_learned(task, make(task, spec, correction.cost), correction, decode);
 }
 
 // Weisfeiler-Leman features of the states of a task.
@@ -232,19 +221,31 @@ std::pair<WlOptions, std::vector<WlColour>> to_wl_colouring(const nb::dict& spec
     return {std::move(options), copied(get<Array<uint64_t, 1>>(spec, "colours"))};
 }
 
-MlpLayer to_mlp_layer(nb::handle item) {
-    std::tuple<Matrix, Floats, std::string, bool> layer;
-    require(nb::try_cast(item, layer),
-            "a layer must be (weight float32[outputs, inputs], bias "
-            "float32[outputs], 'relu' or 'none', skip)");
-    const auto& [weights, bias, activation, has_skip] = layer;
-    require(weights.shape(0) == bias.size(), "a layer needs a row of weights and a bias per output");
-    return {copied(weights), copied(bias),
-            chosen<bool>("activation", activation, {{"relu", true}, {"none", false}}), has_skip};
+std::vector<MlpLayer> to_mlp_layers(const Layers& items) {
+    std::vector<MlpLayer> layers;
+    for (nb::handle item : items) {
+        std::tuple<Matrix, Floats, std::string, bool> layer;
+        require(nb::try_cast(item, layer),
+                "a layer must be (weight float32[outputs, inputs], bias "
+                "float32[outputs], 'relu' or 'none', skip)");
+        const auto& [weights, bias, activation, has_skip] = layer;
+        require(weights.shape(0) == bias.size(), "a layer needs a row of weights and a bias per output");
+        layers.push_back({copied(weights), copied(bias),
+                          chosen<bool>("activation", activation, {{"relu", true}, {"none", false}}),
+                          has_skip});
+    }
+    return layers;
 }
 
-std::unique_ptr<BoundHeuristic> make_learned_heuristic(const BoundTask& task, const Dict& spec) {
-    return std::make_unique<BoundHeuristic>(task, make_model(task.task, spec));
+std::unique_ptr<BoundHeuristic> make_learned_heuristic(const BoundTask& bound, const Dict& spec) {
+    const Correction correction{to_cost_type(get<std::string>(spec, "cost")), get<std::string>(spec, "base"),
+                                get<std::string>(spec, "lower"), get<double>(spec, "cap")};
+    const DecodeSpec decode = to_decode(get<nb::dict>(spec, "decode"));
+    using Maker = std::unique_ptr<OutputModel> (*)(const Task&, const nb::dict&, CostType);
+    const auto make = chosen<Maker>("model", get<std::string>(spec, "model"),
+                                    {{"nlm", make_nlm_model}, {"mlp", make_mlp_model}});
+    return std::make_unique<BoundHeuristic>(
+        bound, make_learned(bound.task, make(bound.task, spec, correction.cost), correction, decode));
 }
 
 void bind_learned(nb::module_& m) {

@@ -93,15 +93,8 @@ void make_learned(BoundLearnedPdb* self, const BoundIndex& index, const IntegerN
                                                                    std::move(values), std::move(sets), rest)};
 }
 
-// Where a sweep goes and what it keeps to, as every function of sweeps takes it from Python.
-struct SweepOrder {
-    SweepRange range;
-    Limits limits;
-};
-
 Dict levels(const BoundLearnedPdb& self, const BoundPdb& exact, const SweepOrder& order, const Longs& grid) {
-    LevelCounts counts =
-        guarded([&] { return count_levels(*self.learned, *exact.pdb, grid, order.range, order.limits); });
+    LevelCounts counts = guarded([&] { return count_levels(*self.learned, *exact.pdb, order, grid); });
     const size_t shape[] = {self.learned->values().size() - 1, grid.size() + 1};
     Dict d;
     d["below"] = to_numpy(std::move(counts.below), shape);
@@ -114,16 +107,14 @@ Dict levels(const BoundLearnedPdb& self, const BoundPdb& exact, const SweepOrder
 
 std::vector<Numpy<uint64_t>> overestimates(const BoundLearnedPdb& self, const BoundPdb& exact,
                                            const SweepOrder& order) {
-    auto lists =
-        guarded([&] { return find_overestimates(*self.learned, *exact.pdb, order.range, order.limits); });
+    auto lists = guarded([&] { return find_overestimates(*self.learned, *exact.pdb, order); });
     std::vector<Numpy<uint64_t>> result;
     for (auto& list : lists) result.push_back(to_numpy(std::move(list)));
     return result;
 }
 
 Dict values(const BoundLearnedPdb& self, const BoundPdb& exact, const SweepOrder& order) {
-    SweepCounts counts =
-        guarded([&] { return count_values(*self.learned, *exact.pdb, order.range, order.limits); });
+    SweepCounts counts = guarded([&] { return count_values(*self.learned, *exact.pdb, order); });
     size_t classes = self.learned->values().size();
     Dict d;
     d["classes"] = to_numpy(std::move(counts.classes));
@@ -148,7 +139,7 @@ void bind_learned_pdb(nb::module_& m) {
     nb::class_<SweepOrder>(m, "SweepOrder")
         .def("__init__",
              limited(+[](const Limits& limits, SweepOrder* self, uint64_t first, uint64_t end, int threads,
-                         int batch) { new (self) SweepOrder{{first, end, threads, batch}, limits}; }));
+                         int batch) { new (self) SweepOrder{first, end, threads, batch, limits}; }));
     nb::class_<BoundLearnedPdb>(m, "LearnedPdb")
         .def("__init__", &make_learned, KeepFirst(), "index"_a, "network"_a, "ratio"_a, "thresholds"_a.none(),
              "values"_a, "exceptions"_a, "base"_a.none())

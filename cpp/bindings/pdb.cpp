@@ -72,7 +72,7 @@ Numpy<int, 2> unrank(const BoundIndex& self, Indices ranks) {
     const auto& variables = self.index->variables();
     const std::vector<int64_t> given = copied(ranks);
     size_t columns = variables.size(), count = given.size();
-    Ints state(1 + (variables.empty() ? 0 : *std::max_element(variables.begin(), variables.end())));
+    Ints state = self.index->scratch_state();
     Ints values(count * columns);
     for (size_t i = 0; i < count; ++i) {
         const auto rank = static_cast<uint64_t>(given[i]);
@@ -123,8 +123,8 @@ TableView make_view(const Bytes& bytes, uint64_t cells, int bits, const Ints& le
     check_bits(bits);
     if (bytes.size() != TableView::num_bytes(cells, bits))
         refuse("the table has ", bytes.size(), " bytes instead of ", TableView::num_bytes(cells, bits));
-    TableView view{bytes.data(), cells, bits, {0, 0, 0, 0}};
-    if (bits == 2) std::ranges::copy(to_levels(levels), view.levels);
+    TableView view{bytes.data(), cells, bits, {}};
+    if (bits == 2) view.levels = to_levels(levels);
     return view;
 }
 
@@ -147,8 +147,7 @@ Numpy<float> look_up(const BoundIndex& index, const PatternHeuristic& heuristic,
     std::vector<uint32_t> values(states.count);
     std::vector<float> h(values.size());
     without_gil([&] {
-        const StateBatch batch = states.batch();
-        heuristic.lookup(batch.values, batch.count, batch.num_variables, values.data());
+        heuristic.lookup(states.batch(), values.data());
         for (size_t i = 0; i < values.size(); ++i)
             h[i] = values[i] == kUnreached ? kDeadEnd : to_float_below(values[i]);
     });
@@ -190,7 +189,7 @@ void bind_pdb(nb::module_& m) {
              }))
         .def("quantized", limited(+[](const Limits& limits, const BoundPdb& b, const Ints& levels) {
                  const auto narrow = to_levels(levels);
-                 return to_python(guarded([&] { return quantized(b.pdb->table(), narrow.data(), limits); }));
+                 return to_python(guarded([&] { return quantized(b.pdb->table(), narrow, limits); }));
              }));
     m.def("table_histogram", [](Bytes bytes, uint64_t cells, int bits, const Ints& levels,
                                 const std::vector<uint32_t>& weights) {

@@ -30,15 +30,8 @@ struct BoundTrainer {
     }
 };
 
-using Layers = nb::typed<nb::list, nb::any>;  // as to_mlp_layer takes them
 // Its weights float32[outputs, inputs], bias, activation, and whether the layer before is added.
 using PythonLayer = std::tuple<Numpy<float, 2>, Numpy<float>, const char*, bool>;
-
-std::vector<MlpLayer> to_layers(const Layers& items) {
-    std::vector<MlpLayer> layers;
-    for (nb::handle item : items) layers.push_back(to_mlp_layer(item));
-    return layers;
-}
 
 std::vector<PythonLayer> from_layers(std::vector<MlpLayer> layers) {
     std::vector<PythonLayer> result;
@@ -63,7 +56,7 @@ void make_rows(TrainingRows* self, int num_atoms, Longs starts, Flat atoms, Floa
 void make_trainer(BoundTrainer* self, std::shared_ptr<TrainingRows> rows, const Layers& layers,
                   const std::string& objective, double scale, double epsilon, const std::string& kernel) {
     new (self) BoundTrainer{
-        {std::move(rows), to_layers(layers), TrainingObjective{objective, scale, epsilon}, kernel}, {}};
+        {std::move(rows), to_mlp_layers(layers), TrainingObjective{objective, scale, epsilon}, kernel}, {}};
 }
 
 double epoch(const Limits& limits, BoundTrainer& self, Flat order, int batch, double learning_rate) {
@@ -94,11 +87,11 @@ Dict state(BoundTrainer& self) {
 
 void load(BoundTrainer& self, const Layers& layers, std::optional<Dict> state) {
     const auto lock = self.use.lock();
-    self.trainer.load(Part::Weights, to_layers(layers));
+    self.trainer.load(Part::Weights, to_mlp_layers(layers));
     if (!state) return;
     const Dict& held = *state;
-    self.trainer.load(Part::Mean, to_layers(nb::cast<Layers>(held["mean"])));
-    self.trainer.load(Part::Square, to_layers(nb::cast<Layers>(held["square"])));
+    self.trainer.load(Part::Mean, to_mlp_layers(nb::cast<Layers>(held["mean"])));
+    self.trainer.load(Part::Square, to_mlp_layers(nb::cast<Layers>(held["square"])));
     self.trainer.set_steps(nb::cast<int64_t>(held["step"]));
 }
 

@@ -72,7 +72,6 @@ struct Lanes {
     friend LaneMask equal(Lanes a, Lanes b) {
         return to_mask(_mm256_cmpeq_epi16(a.low, b.low), _mm256_cmpeq_epi16(a.high, b.high));
     }
-    friend LaneMask less(Lanes a, Lanes b) { return ~equal(max(a, b), a); }
     friend Lanes select(LaneMask mask, Lanes a, Lanes b) {
         return {_mm256_blendv_epi8(b.low, a.low, from_mask(mask)),
                 _mm256_blendv_epi8(b.high, a.high, from_mask(mask >> 16))};
@@ -98,12 +97,6 @@ struct Lanes {
         for (int i = 0; i < kLanes; ++i) result.x[i] = static_cast<uint16_t>(value(i));
         return result;
     }
-    template <class Holds>
-    static LaneMask where(Holds holds) {
-        LaneMask mask = 0;
-        for (int i = 0; i < kLanes; ++i) mask |= static_cast<LaneMask>(holds(i)) << i;
-        return mask;
-    }
     friend void store(uint16_t* p, Lanes a) {
         for (int i = 0; i < kLanes; ++i) p[i] = a.x[i];
     }
@@ -116,11 +109,10 @@ struct Lanes {
     friend Lanes max(Lanes a, Lanes b) {
         return each([&](int i) { return a.x[i] > b.x[i] ? a.x[i] : b.x[i]; });
     }
-    friend LaneMask less(Lanes a, Lanes b) {
-        return where([&](int i) { return a.x[i] < b.x[i]; });
-    }
     friend LaneMask equal(Lanes a, Lanes b) {
-        return where([&](int i) { return a.x[i] == b.x[i]; });
+        LaneMask mask = 0;
+        for (int i = 0; i < kLanes; ++i) mask |= static_cast<LaneMask>(a.x[i] == b.x[i]) << i;
+        return mask;
     }
     friend Lanes select(LaneMask mask, Lanes a, Lanes b) {
         return each([&](int i) { return (mask >> i) & 1 ? a.x[i] : b.x[i]; });
@@ -136,6 +128,9 @@ inline Lanes fill(uint16_t x) {
 #endif
 
 #if !defined(__AVX512BW__) || !defined(__AVX512VL__)
+inline LaneMask less(Lanes a, Lanes b) {
+    return ~equal(max(a, b), a);
+}
 inline int smallest(Lanes a, LaneMask among) {
     alignas(32) uint16_t x[kLanes];
     store(x, a);

@@ -91,30 +91,20 @@ Decode quantile(const DecodeSpec& spec, int outputs) {
     };
 }
 
-struct DecodeEntry {
-    const char* name;
-    Decode (*make)(const DecodeSpec& spec, int outputs);
-};
-constexpr DecodeEntry kDecodes[] = {
-    {"value", value},
-    {"mean", value},
-    {"floor", floor_of_value},
-    {"clip", clip},
-    {"truncated-mean", truncated_mean},
-    {"shaped", shaped},
-    {"argmax", argmax},
-    {"quantile", quantile},
-};
-
 }  // namespace
 
 Decode make_decode(const DecodeSpec& spec, int outputs) {
-    std::string names;
-    for (const auto& [name, make] : kDecodes) {
-        if (spec.name == name) return make(spec, outputs);
-        names += (names.empty() ? "" : ", ") + std::string(name);
-    }
-    refuse("unknown decode '", spec.name, "'; choose one of ", names);
+    using Maker = Decode (*)(const DecodeSpec& spec, int outputs);
+    const auto make = chosen<Maker>("decode", spec.name,
+                                    {{"value", value},
+                                     {"mean", value},
+                                     {"floor", floor_of_value},
+                                     {"clip", clip},
+                                     {"truncated-mean", truncated_mean},
+                                     {"shaped", shaped},
+                                     {"argmax", argmax},
+                                     {"quantile", quantile}});
+    return make(spec, outputs);
 }
 
 }  // namespace hstar

@@ -1,5 +1,5 @@
-// Networks on facts. The first layer follows the search from state to state (FactLayer), so a successor
-// costs as many rows as it has changed facts, however many facts there are.
+// Networks on facts. The first layer follows the search from state to state, so a successor costs as many
+// rows as it has changed facts, however many facts there are.
 #include <algorithm>
 #include <cmath>
 #include <span>
@@ -16,17 +16,19 @@ namespace {
 
 constexpr int kFinestUnit = -28;  // 2^-28: finer than single precision for weights of usual size
 
-// The first layer of a network that reads which atoms are true: a bias and one row of weights per true atom.
+// The first layer reads which atoms are true: it sums a bias and one row of weights per true atom.
 //
 // Rows are whole numbers with one power of two as their unit, so sums are exact: a sum that follows a state
 // from one to the next equals one made from scratch, bit for bit. The unit is the smallest for which no state
 // overflows, which leaves about 24 bits for a weight.
-class FactLayer {
+class FactMlp : public FollowingModel {
   public:
-    // `rows` has an input or -1 per fact; `constant` are inputs that are 1 in every state. Throws
-    // std::invalid_argument.
-    FactLayer(const Task& task, std::vector<int> rows, std::span<const int> constant, const MlpLayer& layer)
-        : task_(task),
+    // `rows` has an input or -1 per fact; `constant` are inputs that are 1 in every state; `rest` are the
+    // layers after the first. Throws std::invalid_argument.
+    FactMlp(const Task& task, std::vector<int> rows, std::span<const int> constant, const MlpLayer& layer,
+            MlpNetwork rest)
+        : FollowingModel(std::move(rest)),
+          task_(task),
           kernel_(mlp_kernels().back()),
           row_of_(std::move(rows)),
           pitch_(mlp_pitch(static_cast<int>(layer.bias.size()))),
@@ -72,8 +74,11 @@ class FactLayer {
         successor_.resize(pitch_);
     }
 
-    // Moves to a state, in as few steps as it takes from the state before.
-    void move_to(const int* values) {
+    int most_at_once() const override { return 1024; }
+
+  private:
+    // In as few steps as it takes from the state before.
+    void move_to(const int* values) override {
         const size_t variables = static_cast<size_t>(task_.num_variables());
         if (values_.size() != variables) return start(values);
         changes_.clear();
@@ -83,10 +88,8 @@ class FactLayer {
                             sums_.data());
         std::copy_n(values, variables, values_.begin());
     }
-    // The activations [pitch] of the state itself.
-    void read(float* y) const { kernel_.read_sums(layer(), sums_.data(), y); }
-    // Those of its successor by an operator, whose values are given.
-    void read_successor(int op, const int* values, float* y) {
+    void read(float* y) override { kernel_.read_sums(layer(), sums_.data(), y); }
+    void read_successor(int op, const int* values, float* y) override {
         changes_.clear();
         if (task_.conditional[op].empty()) {
             for (auto [variable, value] : task_.effects[op]) change(variable, values_[variable], value);
@@ -98,7 +101,6 @@ class FactLayer {
         kernel_.read_sums(layer(), successor_.data(), y);
     }
 
-  private:
     MlpSums layer() const { return {rows_.data(), pitch_, unit_, is_relu_}; }
     // Notes that a variable changes.
     void change(int variable, int old_value, int new_value) {
@@ -131,49 +133,6 @@ class FactLayer {
     std::vector<int> changes_;
 };
 
-class FactMlp : public OutputModel {
-  public:
-    FactMlp(FactLayer first, MlpNetwork rest) : first_(std::move(first)), rest_(std::move(rest)) {}
-
-    int num_outputs() const override { return rest_.num_outputs(); }
-    int most_at_once() const override { return 1024; }
-
-    void outputs(const StateBatch& batch, std::span<const int> which, float* result) override {
-        in_chunks(which, result, [&](int state, float* y) {
-            first_.move_to(batch.row(state));
-            first_.read(y);
-        });
-    }
-
-    void outputs_of_expansions(const ExpansionBatch& batch, std::span<const int> which,
-                               float* result) override {
-        ExpansionWalk walk(batch, parent_);
-        in_chunks(which, result, [&](int state, float* y) {
-            if (walk.enter(state, [&](const int* values) { first_.move_to(values); }))
-                first_.read_successor(batch.ops[state], batch.children.row(state), y);
-            else
-                first_.read(y);
-        });
-    }
-
-  private:
-    // `load` writes the first layer's activations of a state.
-    template <class Load>
-    void in_chunks(std::span<const int> which, float* result, Load load) {
-        const int pitch = rest_.input_pitch();
-        for (size_t begin = 0; begin < which.size(); begin += kMlpChunk) {
-            const int states = static_cast<int>(std::min<size_t>(kMlpChunk, which.size() - begin));
-            float* inputs = rest_.inputs(states);
-            for (int s = 0; s < states; ++s) load(which[begin + s], inputs + static_cast<size_t>(s) * pitch);
-            rest_.forward_inputs(states, result + begin * rest_.num_outputs());
-        }
-    }
-
-    FactLayer first_;
-    MlpNetwork rest_;  // the layers after the first
-    std::vector<int> parent_;
-};
-
 }  // namespace
 
 std::unique_ptr<OutputModel> make_fact_network(const Task& task, std::vector<int> rows,
@@ -183,10 +142,10 @@ std::unique_ptr<OutputModel> make_fact_network(const Task& task, std::vector<int
     check_layers(layers, layers[0].inputs());
     require(precision == MlpPrecision::Float32 || layers[0].is_relu,
             "with precision int16 the first layer must end with relu");
-    FactLayer first(task, std::move(rows), constant, layers[0]);
+    const MlpLayer first = std::move(layers[0]);
     layers.erase(layers.begin());
-    MlpNetwork rest(layers[0].inputs(), layers, precision);
-    return std::make_unique<FactMlp>(std::move(first), std::move(rest));
+    return std::make_unique<FactMlp>(task, std::move(rows), constant, first,
+                                     MlpNetwork(layers[0].inputs(), layers, precision));
 }
 
 }  // namespace hstar

@@ -93,7 +93,6 @@ class LevelDecoder {
 // member. In memory, every 32nd member is noted, so that a look-up decodes 32 at most.
 class RiceSet {
   public:
-    RiceSet() = default;
     // Throws std::invalid_argument unless the bytes are exactly what `encode` makes of some set of `count`
     // numbers below `universe`.
     RiceSet(uint64_t universe, uint64_t count, int parameter, std::vector<uint8_t> bytes)
@@ -111,7 +110,7 @@ class RiceSet {
         }
         if (num_bits_ - bit >= 8) refuse_damage();
         while (bit < num_bits_)
-            if (load(bytes_, bit++) & 1) refuse_damage();
+            if (load(bit++) & 1) refuse_damage();
     }
 
     uint64_t size() const { return count_; }
@@ -177,9 +176,9 @@ class RiceSet {
 
   private:
     static constexpr int kLargestParameter = 40;
-    static uint64_t load(const std::vector<uint8_t>& bytes, uint64_t bit) {
+    uint64_t load(uint64_t bit) const {
         uint64_t word = 0;
-        for (int i = 0; i < 8; ++i) word |= uint64_t{bytes[bit / 8 + static_cast<uint64_t>(i)]} << (8 * i);
+        for (int i = 0; i < 8; ++i) word |= uint64_t{bytes_[bit / 8 + static_cast<uint64_t>(i)]} << (8 * i);
         return word >> (bit % 8);  // at least 57 bits
     }
     [[noreturn]] static void refuse_damage() { refuse("the coded set is damaged"); }
@@ -190,7 +189,7 @@ class RiceSet {
         uint64_t quotient = 0;
         for (;;) {
             if (bit >= num_bits_) return kEnd;
-            uint64_t word = load(bytes_, bit) & ((uint64_t{1} << 57) - 1);
+            uint64_t word = load(bit) & ((uint64_t{1} << 57) - 1);
             if (word) {
                 uint64_t zeros = static_cast<uint64_t>(std::countr_zero(word));
                 quotient += zeros;
@@ -202,7 +201,7 @@ class RiceSet {
         }
         uint64_t width = static_cast<uint64_t>(parameter_);
         if (bit + width > num_bits_) return kEnd;
-        uint64_t low = width ? load(bytes_, bit) & ((uint64_t{1} << width) - 1) : 0;
+        uint64_t low = width ? load(bit) & ((uint64_t{1} << width) - 1) : 0;
         bit += width;
         return quotient << width | low;
     }
@@ -247,36 +246,32 @@ class LearnedPdb : public PatternHeuristic {
     const LevelDecoder& decoder() const { return decoder_; }
     const std::vector<uint32_t>& values() const { return values_; }
 
-    void lookup(const int* states, int count, int stride, uint32_t* values) const override {
+    void lookup(const StateBatch& batch, uint32_t* values) const override {
         // Search looks a few states up at a time: memory is kept from one time to the next.
         thread_local std::vector<int> digits;
         thread_local std::vector<int32_t> logits;
         thread_local IntegerNetwork::Workspace work;
         size_t columns = index_->variables().size(), classes = values_.size();
-        digits.resize(static_cast<size_t>(count) * columns);
-        logits.resize(static_cast<size_t>(count) * classes);
-        for (int i = 0; i < count; ++i) {
-            const int* state = states + static_cast<size_t>(i) * static_cast<size_t>(stride);
-            index_->representative(state, digits.data() + static_cast<size_t>(i) * columns);
+        digits.resize(static_cast<size_t>(batch.count) * columns);
+        logits.resize(static_cast<size_t>(batch.count) * classes);
+        for (int i = 0; i < batch.count; ++i)
+            index_->representative(batch.row(i), digits.data() + static_cast<size_t>(i) * columns);
+        network_.forward(digits.data(), batch.count, logits.data(), work);
+        for (int i = 0; i < batch.count; ++i) {
+            const uint64_t index = exceptions_.empty() ? 0 : index_->rank(batch.row(i));
+            values[i] = values_[static_cast<size_t>(
+                class_of(logits.data() + static_cast<size_t>(i) * classes, index))];
         }
-        network_.forward(digits.data(), count, logits.data(), work);
-        for (int i = 0; i < count; ++i) {
-            int decoded = decode(logits.data() + static_cast<size_t>(i) * classes);
-            if (!exceptions_.empty())
-                decoded = corrected(
-                    decoded, index_->rank(states + static_cast<size_t>(i) * static_cast<size_t>(stride)));
-            values[i] = values_[static_cast<size_t>(decoded)];
-        }
-        if (base_) base_->add_to(states, count, stride, values);
+        if (base_) base_->add_to(batch, values);
     }
-    // The class of a state from its logits, before and after the exceptions.
-    int decode(const int32_t* logits) const { return decoder_.decode(logits); }
-    int corrected(int decoded, uint64_t index) const {
+    // The class of a state from its logits and its index, which only exceptions need.
+    int class_of(const int32_t* logits, uint64_t index) const {
+        int result = decoder_.decode(logits);
         for (const RiceSet& set : exceptions_) {
-            if (decoded == 0 || !set.contains(index)) break;
-            --decoded;
+            if (result == 0 || !set.contains(index)) break;
+            --result;
         }
-        return decoded;
+        return result;
     }
 
   private:

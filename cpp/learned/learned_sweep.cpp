@@ -1,6 +1,7 @@
 #include "learned/learned_sweep.hpp"
 
 #include <algorithm>
+#include <functional>
 #include <initializer_list>
 #include <memory>
 #include <mutex>
@@ -34,7 +35,7 @@ struct Chunk {
     void fill(const LearnedPdb& learned, const Pdb& table, const std::vector<uint32_t>& classes,
               const std::vector<uint32_t>& multiplicities, uint64_t first, uint64_t end) {
         const auto& variables = learned.index().variables();
-        state.resize(static_cast<size_t>(1 + *std::max_element(variables.begin(), variables.end())));
+        state = learned.index().scratch_state();
         index.clear();
         exact.clear();
         states.clear();
@@ -62,58 +63,53 @@ struct Chunk {
 
 constexpr uint64_t kLargestChunk = 1 << 14;  // some milliseconds, so that limits hold within a range
 
-// Calls use(thread, chunk) for all chunks of a range.
+// Calls use(chunk) for all chunks of a range, on several threads.
 template <class Use>
-void sweep_range(const LearnedPdb& learned, const Pdb& table, const SweepRange& range, const Limits& limits,
-                 Use use) {
+void sweep_range(const LearnedPdb& learned, const Pdb& table, const SweepOrder& order, Use use) {
     if (table.index().size() != learned.index().size() ||
         table.index().variables() != learned.index().variables() ||
         table.grouping().kind != Grouping::Kind::None)
         refuse("the exact table is one of another pattern, or compressed");
-    if (range.threads < 1 || range.chunk < 1 || range.first > range.end || range.end > learned.index().size())
+    if (order.threads < 1 || order.chunk < 1 || order.first > order.end || order.end > learned.index().size())
         refuse("no such range of indices, threads or chunks");
     const std::vector<uint32_t> classes = class_of_value(learned);
     const std::vector<uint32_t> multiplicities = learned.index().multiplicities();
-    const uint64_t size = std::min(static_cast<uint64_t>(range.chunk), kLargestChunk);
-    const uint64_t chunks = (range.end - range.first + size - 1) / size;
+    const uint64_t size = std::min(static_cast<uint64_t>(order.chunk), kLargestChunk);
+    const uint64_t chunks = (order.end - order.first + size - 1) / size;
     for_each_chunk(
-        chunks, range.threads,
-        [](int thread) { return std::make_unique<std::pair<int, Chunk>>(thread, Chunk()); },
-        [&](std::pair<int, Chunk>& mine, uint64_t number) {
-            limits.check();
-            uint64_t first = range.first + number * size;
-            mine.second.fill(learned, table, classes, multiplicities, first,
-                             std::min(range.end, first + size));
-            use(mine.first, mine.second);
+        chunks, order.threads, [](int) { return std::make_unique<Chunk>(); },
+        [&](Chunk& chunk, uint64_t number) {
+            order.limits.check();
+            const uint64_t first = order.first + number * size;
+            chunk.fill(learned, table, classes, multiplicities, first, std::min(order.end, first + size));
+            use(chunk);
         });
 }
 
-// Each thread counts on its own, beginning with a copy of `total`, which is all zeros and gets the sums of
-// the threads: those of the arrays `fields`, and of the states. count(counts, chunk) adds what a chunk holds.
+// The sum of the counts of all chunks: of the arrays `fields`, and of the states. count(counts, chunk) adds
+// what a chunk holds to a copy of `none`, which is all zeros.
 template <class Counts, class Count>
-Counts sum_over_chunks(const LearnedPdb& learned, const Pdb& exact, const SweepRange& range,
-                       const Limits& limits, Counts total,
-                       std::initializer_list<std::vector<uint64_t> Counts::*> fields, Count count) {
-    std::vector<Counts> parts(static_cast<size_t>(std::max(range.threads, 1)), total);
-    sweep_range(learned, exact, range, limits, [&](int thread, const Chunk& chunk) {
-        Counts& counts = parts[static_cast<size_t>(thread)];
+Counts sum_over_chunks(const LearnedPdb& learned, const Pdb& exact, const SweepOrder& order,
+                       const Counts& none, std::initializer_list<std::vector<uint64_t> Counts::*> fields,
+                       Count count) {
+    Counts total = none;
+    std::mutex mutex;
+    sweep_range(learned, exact, order, [&](const Chunk& chunk) {
+        Counts counts = none;
         count(counts, chunk);
-        counts.states += chunk.num_states;
-        counts.unreached += chunk.unreached;
-    });
-    for (const Counts& part : parts) {
+        std::lock_guard lock(mutex);
         for (auto field : fields)
-            for (size_t i = 0; i < (part.*field).size(); ++i) (total.*field)[i] += (part.*field)[i];
-        total.states += part.states;
-        total.unreached += part.unreached;
-    }
+            std::ranges::transform(total.*field, counts.*field, (total.*field).begin(), std::plus());
+        total.states += chunk.num_states;
+        total.unreached += chunk.unreached;
+    });
     return total;
 }
 
 }  // namespace
 
-LevelCounts count_levels(const LearnedPdb& learned, const Pdb& exact, const std::vector<uint64_t>& grid,
-                         const SweepRange& range, const Limits& limits) {
+LevelCounts count_levels(const LearnedPdb& learned, const Pdb& exact, const SweepOrder& order,
+                         const std::vector<uint64_t>& grid) {
     const size_t levels = learned.values().size() - 1, cells = grid.size() + 1;
     const std::vector<uint64_t> none(levels * cells);
     auto count = [&](LevelCounts& counts, const Chunk& chunk) {
@@ -131,19 +127,19 @@ LevelCounts count_levels(const LearnedPdb& learned, const Pdb& exact, const std:
             }
         }
     };
-    return sum_over_chunks(learned, exact, range, limits, LevelCounts{none, none, none},
+    return sum_over_chunks(learned, exact, order, LevelCounts{none, none, none},
                            {&LevelCounts::below, &LevelCounts::just, &LevelCounts::within}, count);
 }
 
 std::vector<std::vector<uint64_t>> find_overestimates(const LearnedPdb& learned, const Pdb& exact,
-                                                      const SweepRange& range, const Limits& limits) {
+                                                      const SweepOrder& order) {
     const size_t classes = learned.values().size();
     std::mutex mutex;
     std::vector<std::vector<uint64_t>> lists(classes);
-    sweep_range(learned, exact, range, limits, [&](int, const Chunk& chunk) {
+    sweep_range(learned, exact, order, [&](const Chunk& chunk) {
         std::vector<std::vector<uint64_t>> found(classes);
         for (size_t i = 0; i < chunk.index.size(); ++i) {
-            int result = learned.corrected(learned.decode(chunk.logits.data() + i * classes), chunk.index[i]);
+            int result = learned.class_of(chunk.logits.data() + i * classes, chunk.index[i]);
             for (int j = 0; j < result - static_cast<int>(chunk.exact[i]); ++j)
                 found[static_cast<size_t>(j)].push_back(chunk.index[i]);
         }
@@ -156,21 +152,20 @@ std::vector<std::vector<uint64_t>> find_overestimates(const LearnedPdb& learned,
     return lists;
 }
 
-SweepCounts count_values(const LearnedPdb& learned, const Pdb& exact, const SweepRange& range,
-                         const Limits& limits) {
+SweepCounts count_values(const LearnedPdb& learned, const Pdb& exact, const SweepOrder& order) {
     const size_t classes = learned.values().size();
     auto count = [&](SweepCounts& counts, const Chunk& chunk) {
         for (size_t i = 0; i < chunk.index.size(); ++i) {
-            int decoded = learned.decode(chunk.logits.data() + i * classes);
-            size_t result = static_cast<size_t>(learned.corrected(decoded, chunk.index[i]));
+            const auto result =
+                static_cast<size_t>(learned.class_of(chunk.logits.data() + i * classes, chunk.index[i]));
             counts.classes[result] += chunk.states[i];
             if (result > chunk.exact[i])
                 counts.overestimates[chunk.exact[i] * classes + result] += chunk.states[i];
         }
     };
     const SweepCounts none{std::vector<uint64_t>(classes), std::vector<uint64_t>(classes * classes)};
-    return sum_over_chunks(learned, exact, range, limits, none,
-                           {&SweepCounts::classes, &SweepCounts::overestimates}, count);
+    return sum_over_chunks(learned, exact, order, none, {&SweepCounts::classes, &SweepCounts::overestimates},
+                           count);
 }
 
 }  // namespace hstar

@@ -9,9 +9,11 @@
 
 namespace hstar {
 
-struct SweepRange {
+// Where a sweep goes, and what it keeps to.
+struct SweepOrder {
     uint64_t first, end;  // indices
     int threads, chunk;
+    Limits limits = {};
 };
 
 // What choosing thresholds needs: `below` and `just` count indices, since each would be an exception,
@@ -23,20 +25,19 @@ struct LevelCounts {
     std::vector<uint64_t> within;  //                exact class k or more: level k is right
     uint64_t states = 0, unreached = 0;
 };
-LevelCounts count_levels(const LearnedPdb& learned, const Pdb& exact, const std::vector<uint64_t>& grid,
-                         const SweepRange& range, const Limits& limits);
+LevelCounts count_levels(const LearnedPdb& learned, const Pdb& exact, const SweepOrder& order,
+                         const std::vector<uint64_t>& grid);
 
 // Indices whose class, exceptions included, exceeds the exact one; list j those that exceed it by more than
 // j.
 std::vector<std::vector<uint64_t>> find_overestimates(const LearnedPdb& learned, const Pdb& exact,
-                                                      const SweepRange& range, const Limits& limits);
+                                                      const SweepOrder& order);
 
 struct SweepCounts {
     std::vector<uint64_t> classes;        // how often each class is the result
     std::vector<uint64_t> overestimates;  // [exact class * classes + result]
     uint64_t states = 0, unreached = 0;
 };
-SweepCounts count_values(const LearnedPdb& learned, const Pdb& exact, const SweepRange& range,
-                         const Limits& limits);
+SweepCounts count_values(const LearnedPdb& learned, const Pdb& exact, const SweepOrder& order);
 
 }  // namespace hstar

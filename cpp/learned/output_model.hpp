@@ -1,5 +1,6 @@
 // Models as learned heuristics see them: a batch of states in, rows of outputs out.
 #pragma once
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <span>
@@ -37,36 +38,62 @@ class OutputModel {
     virtual int most_at_once() const { return 32; }
 };
 
-// Leads something that follows states from parent to parent of a batch of successors.
-class ExpansionWalk {
+// A model that follows the search from state to state, so that a state costs what has changed since the one
+// before. Each state becomes a row of numbers: the inputs of a network, or without one the model's only
+// output.
+class FollowingModel : public OutputModel {
   public:
-    // `buffer` is room for the values of a parent.
-    ExpansionWalk(const ExpansionBatch& batch, std::vector<int>& buffer)
-        : batch_(batch), buffer_(buffer), expansion_(batch.expansions.data()) {}
+    explicit FollowingModel(std::optional<MlpNetwork> network) : network_(std::move(network)) {}
 
-    // Calls `move_to` with the values of the child's parent, unless it is there already, and returns true;
-    // for a child without one, calls it with those of the child and returns false. Children must come in
-    // order.
-    template <class MoveTo>
-    bool enter(int child, MoveTo move_to) {
-        if (child >= end_) {
-            while (child >= expansion_->first + expansion_->count) ++expansion_;
-            end_ = expansion_->first + expansion_->count;
-            if (expansion_->parent) {
-                buffer_.resize(batch_.children.num_variables);
-                batch_.packing.unpack(expansion_->parent, buffer_.data());
-                move_to(buffer_.data());
+    int num_outputs() const override { return network_ ? network_->num_outputs() : 1; }
+    void outputs(const StateBatch& batch, std::span<const int> which, float* result) override {
+        in_chunks(which, result, [&](int state, float* row) {
+            move_to(batch.row(state));
+            read(row);
+        });
+    }
+    void outputs_of_expansions(const ExpansionBatch& batch, std::span<const int> which,
+                               float* result) override {
+        const Expansion* expansion = batch.expansions.data();
+        int end = 0;  // one past the last child of the expansion
+        in_chunks(which, result, [&](int child, float* row) {
+            if (child >= end) {  // children come in order
+                while (child >= expansion->first + expansion->count) ++expansion;
+                end = expansion->first + expansion->count;
+                if (expansion->parent) {
+                    parent_.resize(batch.children.num_variables);
+                    batch.packing.unpack(expansion->parent, parent_.data());
+                    move_to(parent_.data());
+                }
             }
-        }
-        if (!expansion_->parent) move_to(batch_.children.row(child));
-        return expansion_->parent != nullptr;
+            const int* values = batch.children.row(child);
+            if (expansion->parent) return read_successor(batch.ops[child], values, row);
+            move_to(values);
+            read(row);
+        });
     }
 
+  protected:
+    virtual void move_to(const int* values) = 0;
+    // The row of the state itself, and that of its successor by an operator, whose values are given.
+    virtual void read(float* row) = 0;
+    virtual void read_successor(int op, const int* values, float* row) = 0;
+
   private:
-    const ExpansionBatch& batch_;
-    std::vector<int>& buffer_;
-    const Expansion* expansion_;
-    int end_ = 0;  // one past the last child of the expansion
+    template <class Load>
+    void in_chunks(std::span<const int> which, float* result, Load load) {
+        for (size_t begin = 0; begin < which.size(); begin += kMlpChunk) {
+            const int states = static_cast<int>(std::min<size_t>(kMlpChunk, which.size() - begin));
+            float* row = network_ ? network_->inputs(states) : result;
+            const int pitch = network_ ? network_->input_pitch() : 1;
+            for (int s = 0; s < states; ++s, row += pitch) load(which[begin + s], row);
+            if (network_) network_->forward_inputs(states, result);
+            result += states * num_outputs();
+        }
+    }
+
+    std::optional<MlpNetwork> network_;
+    std::vector<int> parent_;
 };
 
 // All throw std::invalid_argument for models that do not fit the task.

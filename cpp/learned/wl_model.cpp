@@ -15,10 +15,13 @@ namespace hstar {
 
 namespace {
 
-class WlLinear : public OutputModel {
+class WlLinear : public FollowingModel {
   public:
     WlLinear(IncrementalWl wl, const MlpLayer& layer, std::optional<WlRanking> ranking)
-        : wl_(std::move(wl)), ranking_(std::move(ranking)), weights_(wl_.num_features()) {
+        : FollowingModel(std::nullopt),
+          wl_(std::move(wl)),
+          ranking_(std::move(ranking)),
+          weights_(wl_.num_features()) {
         double most = std::fabs(layer.bias[0]);
         for (float weight : layer.weights) most = std::max<double>(most, std::fabs(weight));
         const WlGraph& graph = wl_.graph();
@@ -33,26 +36,7 @@ class WlLinear : public OutputModel {
         sum_ = fixed(layer.bias[0]);
         std::transform(layer.weights.begin(), layer.weights.end(), weights_.begin(), fixed);
     }
-    int num_outputs() const override { return 1; }
     int most_at_once() const override { return 1024; }
-
-    void outputs(const StateBatch& batch, std::span<const int> which, float* result) override {
-        for (size_t i = 0; i < which.size(); ++i) {
-            move_to(batch.row(which[i]));
-            result[i] = value(sum_);
-        }
-    }
-    void outputs_of_expansions(const ExpansionBatch& batch, std::span<const int> which,
-                               float* result) override {
-        ExpansionWalk walk(batch, parent_);
-        for (size_t i = 0; i < which.size(); ++i) {
-            const int child = which[i];
-            int64_t sum = 0;
-            if (walk.enter(child, [&](const int* values) { move_to(values); }))
-                sum = change(wl_.successor(batch.ops[child], batch.children.row(child)));
-            result[i] = value(sum_ + sum);
-        }
-    }
 
     bool ranks_operators() const override { return ranking_.has_value(); }
     void rank_operators(const int* values, std::span<const int> ops, float* rank) override {
@@ -63,7 +47,11 @@ class WlLinear : public OutputModel {
     }
 
   private:
-    void move_to(const int* values) { sum_ += change(wl_.move_to(values)); }
+    void move_to(const int* values) override { sum_ += change(wl_.move_to(values)); }
+    void read(float* row) override { *row = value(sum_); }
+    void read_successor(int op, const int* values, float* row) override {
+        *row = value(sum_ + change(wl_.successor(op, values)));
+    }
     int64_t change(const IncrementalWl::Difference& difference) const {
         int64_t sum = 0;
         for (int feature : difference.gained) sum += weights_[feature];
@@ -77,46 +65,24 @@ class WlLinear : public OutputModel {
     std::vector<int64_t> weights_;
     double unit_;
     int64_t sum_;  // of the present state
-    std::vector<int> parent_;
 };
 
-class WlNetwork : public OutputModel {
+class WlNetwork : public FollowingModel {
   public:
     WlNetwork(IncrementalWl wl, const std::vector<MlpLayer>& layers)
-        : wl_(std::move(wl)), network_(static_cast<size_t>(wl_.num_features()), layers) {}
-    int num_outputs() const override { return network_.num_outputs(); }
-
-    void outputs(const StateBatch& batch, std::span<const int> which, float* result) override {
-        counts_.clear();
-        for (int state : which) {
-            wl_.move_to(batch.row(state));
-            append_counts();
-        }
-        network_.forward(counts_.data(), static_cast<int>(which.size()), result);
-    }
-    void outputs_of_expansions(const ExpansionBatch& batch, std::span<const int> which,
-                               float* result) override {
-        counts_.clear();
-        ExpansionWalk walk(batch, parent_);
-        for (int child : which) {
-            const bool has_parent = walk.enter(child, [&](const int* values) { wl_.move_to(values); });
-            append_counts();
-            if (!has_parent) continue;
-            const auto& [lost, gained] = wl_.successor(batch.ops[child], batch.children.row(child));
-            float* counts = counts_.data() + counts_.size() - wl_.num_features();
-            for (int feature : gained) ++counts[feature];
-            for (int feature : lost) --counts[feature];
-        }
-        network_.forward(counts_.data(), static_cast<int>(which.size()), result);
-    }
+        : FollowingModel(MlpNetwork(static_cast<size_t>(wl.num_features()), layers)), wl_(std::move(wl)) {}
 
   private:
-    void append_counts() { counts_.insert(counts_.end(), wl_.counts().begin(), wl_.counts().end()); }
+    void move_to(const int* values) override { wl_.move_to(values); }
+    void read(float* counts) override { std::ranges::copy(wl_.counts(), counts); }
+    void read_successor(int op, const int* values, float* counts) override {
+        read(counts);
+        const auto& [lost, gained] = wl_.successor(op, values);
+        for (int feature : gained) ++counts[feature];
+        for (int feature : lost) --counts[feature];
+    }
 
     IncrementalWl wl_;
-    MlpNetwork network_;
-    std::vector<float> counts_;  // states x features
-    std::vector<int> parent_;
 };
 
 }  // namespace

@@ -52,7 +52,7 @@ class LineSearch {
         for (uint32_t depth = 1;; ++depth) {
             uint32_t sources = 0, targets = 0;
             for (uint32_t p = 0; p < lines_; ++p) {
-                sources += !is_empty(frontier_[p]);
+                sources += frontier_[p] != Line{};
                 targets += seen_[p] != full_;
             }
             if (sources == 0 || targets == 0) return;
@@ -77,8 +77,6 @@ class LineSearch {
     }
 
   private:
-    static bool is_empty(const Line& line) { return line == Line{}; }
-
     static void merge(Line& into, const Line& from, uint32_t x) {
         for (uint32_t w = 0; w < Words; ++w) into[w] |= exclusive_or_bits(from[w ^ (x >> 6)], x & 63);
     }
@@ -86,7 +84,7 @@ class LineSearch {
     void push() {
         for (uint32_t p = 0; p < lines_; ++p) {
             if (p % 4096 == 0) limits_.check();
-            if (is_empty(frontier_[p])) continue;
+            if (frontier_[p] == Line{}) continue;
             const uint32_t* row = moves_.row(p);
             for (int move = 0; move < moves_.num_moves(); ++move)
                 merge(next_[moves_.permutation(row[move])], frontier_[p], moves_.vector(row[move]));

@@ -16,17 +16,13 @@ bool contains(const PatternIndex& whole, const PatternIndex& part) {
     return std::ranges::all_of(part.variables(), [&](int v) { return std::ranges::count(all, v) > 0; });
 }
 
-std::vector<int> scratch_state(const PatternIndex& index) {
-    return std::vector<int>(1 + *std::max_element(index.variables().begin(), index.variables().end()), 0);
-}
-
 // Calls use(index, index in `to`) for every index of `from`.
 template <class Use>
 void for_each_pair(const PatternIndex& from, const PatternIndex& to, const Limits& limits, Use use) {
     auto* pieces_from = dynamic_cast<const PieceIndex*>(&from);
     auto* pieces_to = dynamic_cast<const PieceIndex*>(&to);
     auto* classes_to = dynamic_cast<const CornerSymmetryIndex*>(&to);
-    std::vector<int> state = scratch_state(from);
+    std::vector<int> state = from.scratch_state();
     if (pieces_from && pieces_to) {
         // Locations and orientations are mapped separately, so two small tables serve all indices.
         std::vector<uint32_t> permutations, orientations;
@@ -94,7 +90,7 @@ Table subtracted(const Pdb& source, const Pdb& base, const Limits& limits) {
     return table;
 }
 
-Table quantized(const TableView& source, const uint8_t levels[4], const Limits& limits) {
+Table quantized(const TableView& source, const std::array<uint8_t, 4>& levels, const Limits& limits) {
     Table table(source.size, 2);
     for (uint64_t i = 0; i < source.size; ++i) {
         if (i % 65536 == 0) limits.check();

@@ -40,8 +40,8 @@ struct Grouping {
 class PatternHeuristic {
   public:
     virtual ~PatternHeuristic() = default;
-    // For `count` states, `stride` values apart; kUnreached for dead ends.
-    virtual void lookup(const int* states, int count, int stride, uint32_t* values) const = 0;
+    // A value per state; kUnreached for dead ends.
+    virtual void lookup(const StateBatch& batch, uint32_t* values) const = 0;
     virtual const PatternIndex& index() const = 0;
     // Multiplications per state: 0 for tables. Heuristics with a cost are evaluated last, and cached.
     virtual uint64_t work() const { return 0; }
@@ -69,24 +69,24 @@ class Pdb : public PatternHeuristic {
 
     uint32_t at(uint64_t index) const { return table_.get(grouping_.cell(index)); }
     // Prefetches all memory before it uses any.
-    void lookup(const int* states, int count, int stride, uint32_t* values) const override {
+    void lookup(const StateBatch& batch, uint32_t* values) const override {
         constexpr int kBlock = 64;
         uint64_t cells[kBlock];
-        for (int first = 0; first < count; first += kBlock) {
-            int block = std::min(kBlock, count - first);
+        for (int first = 0; first < batch.count; first += kBlock) {
+            int block = std::min(kBlock, batch.count - first);
             for (int i = 0; i < block; ++i) {
-                cells[i] = grouping_.cell(index_->rank(states + static_cast<size_t>(first + i) * stride));
+                cells[i] = grouping_.cell(index_->rank(batch.row(first + i)));
                 table_.prefetch(cells[i]);
             }
             for (int i = 0; i < block; ++i) values[first + i] = table_.get(cells[i]);
         }
-        if (base_) base_->add_to(states, count, stride, values);
+        if (base_) base_->add_to(batch, values);
     }
     // Adds the value of each state to what is there; kUnreached stays, or comes.
-    void add_to(const int* states, int count, int stride, uint32_t* values) const {
-        std::vector<uint32_t> own(count);
-        lookup(states, count, stride, own.data());
-        for (int i = 0; i < count; ++i)
+    void add_to(const StateBatch& batch, uint32_t* values) const {
+        std::vector<uint32_t> own(batch.count);
+        lookup(batch, own.data());
+        for (int i = 0; i < batch.count; ++i)
             values[i] = values[i] == kUnreached || own[i] == kUnreached ? kUnreached : values[i] + own[i];
     }
 
@@ -104,7 +104,7 @@ Table regrouped(const Pdb& source, const PatternIndex& to, const Grouping& group
 // The values minus those of the base. Throws std::invalid_argument if the base is larger anywhere.
 Table subtracted(const Pdb& source, const Pdb& base, const Limits& limits);
 // Cells of 2 bits; `levels` ascending, and the first no larger than any value.
-Table quantized(const TableView& source, const uint8_t levels[4], const Limits& limits);
+Table quantized(const TableView& source, const std::array<uint8_t, 4>& levels, const Limits& limits);
 // How often each value occurs, with cell i counted weights[i % weights.size()] times; the last count is for
 // kUnreached.
 std::vector<uint64_t> histogram(const TableView& table, const std::vector<uint32_t>& weights,
@@ -163,7 +163,7 @@ class PdbEvaluator : public Evaluator {
                 if (part->work())
                     compute(*part, batch, most, h);
                 else
-                    part->lookup(batch.values, batch.count, batch.num_variables, values_.data());
+                    part->lookup(batch, values_.data());
                 for (int i = 0; i < batch.count; ++i)
                     if (values_[i] == kUnreached)
                         h[i] = kDeadEnd;
@@ -199,7 +199,7 @@ class PdbEvaluator : public Evaluator {
         }
         if (waiting_.empty()) return;
         computed_.resize(waiting_.size());
-        network.lookup(rows_.data(), static_cast<int>(waiting_.size()), batch.num_variables,
+        network.lookup({rows_.data(), static_cast<int>(waiting_.size()), batch.num_variables},
                        computed_.data());
         for (size_t w = 0; w < waiting_.size(); ++w) {
             values_[waiting_[w].state] = computed_[w];

@@ -9,8 +9,9 @@
 
 namespace hstar {
 
-inline uint64_t TrackedPattern::cell(uint32_t permutation, uint32_t orientation) const {
-    return pdb->grouping().cell(static_cast<uint64_t>(orientation) * moves->num_permutations() + permutation);
+inline TrackedPattern::Place TrackedPattern::place(uint32_t permutation, uint32_t orientation) const {
+    const uint64_t rank = static_cast<uint64_t>(orientation) * moves->num_permutations() + permutation;
+    return {permutation, orientation, pdb->grouping().cell(rank)};
 }
 
 namespace {
@@ -37,11 +38,10 @@ class PieceWalker {
         levels_.assign(1, {});
         Level& root = levels_[0];
         for (const TrackedPattern& pattern : patterns_) {
-            const Place place{static_cast<uint32_t>(pattern.index->rank_permutation(start_.data())),
-                              static_cast<uint32_t>(pattern.index->rank_orientation(start_.data()))};
-            root.end.push_back(place);
-            root.end_h =
-                std::max(root.end_h, pattern.table.get(pattern.cell(place.permutation, place.orientation)));
+            root.end.push_back(
+                pattern.place(static_cast<uint32_t>(pattern.index->rank_permutation(start_.data())),
+                              static_cast<uint32_t>(pattern.index->rank_orientation(start_.data()))));
+            root.end_h = std::max(root.end_h, pattern.table.get(root.end.back().cell));
         }
         start_h_ = root.end_h == kUnreached ? kDeadEnd : static_cast<float>(root.end_h);
         ++counters.evaluated;
@@ -64,7 +64,6 @@ class PieceWalker {
         size_t count = moves.size(), tracked = patterns_.size();
         level.children.resize(count);
         level.places.resize(count * tracked);
-        level.cells.resize(count * tracked);
         for (size_t i = 0; i < count; ++i) level.children[i] = {moves[i], 0};
         const double largest = budget - 1;  // the h that a child may have
         uint32_t smallest_over = kUnreached;
@@ -78,7 +77,7 @@ class PieceWalker {
             for (size_t k = first_pattern; k < last_pattern; ++k) {
                 size_t kept = 0;
                 for (size_t i = 0; i < count; ++i) {
-                    uint32_t value = patterns_[k].table.get(level.cells[i * tracked + k]);
+                    uint32_t value = patterns_[k].table.get(level.places[i * tracked + k].cell);
                     if (value > largest) {
                         smallest_over = std::min(smallest_over, value);
                         continue;
@@ -122,9 +121,7 @@ class PieceWalker {
     void leave() { path_.pop_back(); }
 
   private:
-    struct Place {
-        uint32_t permutation, orientation;
-    };
+    using Place = TrackedPattern::Place;
     struct Child {
         int move;
         uint32_t h;
@@ -133,28 +130,24 @@ class PieceWalker {
         std::vector<Place> end;  // the node itself, in each pattern
         uint32_t end_h = 0;
         std::vector<Child> children;
-        std::vector<Place> places;    // children x patterns
-        std::vector<uint64_t> cells;  // children x patterns
+        std::vector<Place> places;  // children x patterns
     };
 
-    // Where child i is in pattern k, and the cell that holds its value there.
+    // Where child i is in pattern k.
     void prepare(Level& level, size_t i, size_t k) const {
         const TrackedPattern& pattern = patterns_[k];
         const PieceMoves& moves = *pattern.moves;
         uint32_t entry = moves.row(level.end[k].permutation)[level.children[i].move];
-        Place place{moves.permutation(entry),
-                    moves.orientation(level.end[k].orientation, moves.vector(entry))};
-        size_t at = i * patterns_.size() + k;
-        level.places[at] = place;
-        level.cells[at] = pattern.cell(place.permutation, place.orientation);
-        pattern.table.prefetch(level.cells[at]);
+        Place& place = level.places[i * patterns_.size() + k];
+        place = pattern.place(moves.permutation(entry),
+                              moves.orientation(level.end[k].orientation, moves.vector(entry)));
+        pattern.table.prefetch(place.cell);
     }
 
     void move_child(Level& level, size_t from, size_t to) const {
         size_t tracked = patterns_.size();
         level.children[to] = level.children[from];
         std::copy_n(level.places.begin() + from * tracked, tracked, level.places.begin() + to * tracked);
-        std::copy_n(level.cells.begin() + from * tracked, tracked, level.cells.begin() + to * tracked);
     }
 
     const Puzzle& puzzle_;

@@ -16,7 +16,12 @@ struct TrackedPattern {
     AlignedVector<uint8_t> memory;  // a copy of the table, which may lie in small pages of a file
     TableView table;
 
-    uint64_t cell(uint32_t permutation, uint32_t orientation) const;
+    // A state in the pattern, and the cell that holds its value.
+    struct Place {
+        uint32_t permutation, orientation;
+        uint64_t cell;
+    };
+    Place place(uint32_t permutation, uint32_t orientation) const;
 };
 
 // Made once for a maximum of databases, then used for any number of searches.

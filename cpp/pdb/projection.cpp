@@ -68,23 +68,21 @@ class Abstraction {
         for (auto [variable, value] : task_.pre[op])
             if (position_[variable] >= 0) t.before[position_[variable]] = value;
         t.after = t.before;
-        std::vector<int> tested;  // positions that decide conditional effects
-        std::vector<int> changed;
+        // Every variable that changes, or decides what changes, needs a value before the operator.
+        std::vector<int> tested;
         for (auto [variable, value] : task_.effects[op])
             if (position_[variable] >= 0) {
                 t.after[position_[variable]] = value;
-                changed.push_back(position_[variable]);
+                tested.push_back(position_[variable]);
             }
         for (const ConditionalEffect& e : task_.conditional[op]) {
             int effect = position_[e.effect.variable];
             if (effect < 0) continue;
-            changed.push_back(effect);
+            tested.push_back(effect);
             for (auto [variable, value] : task_.condition(e))
                 if (position_[variable] >= 0) tested.push_back(position_[variable]);
         }
-        if (changed.empty()) return;
-        // Every variable that changes, or decides what changes, needs a value before the operator.
-        tested.insert(tested.end(), changed.begin(), changed.end());
+        if (tested.empty()) return;
         branches_ = 0;
         multiply_out(op, cost, t, tested, 0);
     }

@@ -7,7 +7,6 @@
 #pragma once
 #include <algorithm>
 #include <array>
-#include <numeric>
 
 #include "spaces/cube_geometry.hpp"
 #include "spaces/pattern_index.hpp"
@@ -18,13 +17,14 @@ class CornerSymmetryIndex : public PatternIndex {
   public:
     // `corners` is the group of the cube's corners.
     explicit CornerSymmetryIndex(const PieceGroup& corners)
-        : PatternIndex(all_pieces(corners)),
-          all_(corners, all_pieces(corners), IndexOrder::MyrvoldRuskey),
+        : PatternIndex(corners.variables(corners.count)),
+          all_(corners, variables_, IndexOrder::MyrvoldRuskey),
           symmetries_(cube::corner_symmetries()) {
         for (const cube::Permutation& symmetry : symmetries_) {
             cube::Permutation inverse;
             for (int i = 0; i < cube::kStickers; ++i) inverse[symmetry[i]] = static_cast<uint8_t>(i);
-            inverses_.push_back(inverse);
+            const auto found = std::ranges::find(symmetries_, inverse);
+            inverse_.push_back(static_cast<uint8_t>(found - symmetries_.begin()));
         }
         constexpr uint16_t kNone = 0xffff;
         uint64_t permutations = all_.permutations.size();
@@ -43,9 +43,7 @@ class CornerSymmetryIndex : public PatternIndex {
                 if (class_of_[q] != kNone) continue;
                 class_of_[q] = number;
                 ++class_sizes_.back();
-                // The way back from q to p is the inverse of s.
-                const auto back = std::find(symmetries_.begin(), symmetries_.end(), inverses_[s]);
-                to_class_[q] = static_cast<uint8_t>(back - symmetries_.begin());
+                to_class_[q] = inverse_[s];  // the way back from q to p
             }
         }
     }
@@ -81,7 +79,7 @@ class CornerSymmetryIndex : public PatternIndex {
             uint64_t unit = all_.num_orientations;
             for (int piece = 0; piece < kLast; ++piece) {
                 unit /= 3;
-                adds[inverses_[symmetry][piece * 3] / 3][turned] =
+                adds[symmetries_[inverse_[symmetry]][piece * 3] / 3][turned] =
                     unit * static_cast<uint64_t>(image[piece] % 3);
             }
             for (int& value : state) ++value;
@@ -101,15 +99,10 @@ class CornerSymmetryIndex : public PatternIndex {
     }
 
   private:
-    static std::vector<int> all_pieces(const PieceGroup& group) {
-        std::vector<int> pieces(group.count);
-        std::iota(pieces.begin(), pieces.end(), group.first);
-        return pieces;
-    }
     void transform(int symmetry, const int* state, int* image) const {
         // If a state has sticker x at y, its image has sticker sigma(x) at sigma(y).
         const cube::Permutation& sigma = symmetries_[symmetry];
-        const cube::Permutation& inverse = inverses_[symmetry];
+        const cube::Permutation& inverse = symmetries_[inverse_[symmetry]];
         for (int piece = 0; piece < cube::kCorners; ++piece) {
             int sticker = inverse[piece * 3];
             int value = state[variables_[sticker / 3]];
@@ -119,7 +112,8 @@ class CornerSymmetryIndex : public PatternIndex {
     }
 
     PieceIndex all_;
-    std::vector<cube::Permutation> symmetries_, inverses_;
+    std::vector<cube::Permutation> symmetries_;
+    std::vector<uint8_t> inverse_;    // per symmetry
     std::vector<uint16_t> class_of_;  // per permutation
     std::vector<uint8_t> to_class_;   // per permutation: a symmetry that leads to the representative
     std::vector<uint32_t> classes_;   // the representatives: the first permutation of each class

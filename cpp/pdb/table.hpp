@@ -1,5 +1,6 @@
 // A table of small numbers in memory that it does not own, such as a mapped file.
 #pragma once
+#include <array>
 #include <cstdint>
 #include <cstring>
 
@@ -21,7 +22,7 @@ struct TableView {
     const uint8_t* data = nullptr;
     uint64_t size = 0;
     int bits = 8;
-    uint8_t levels[4] = {0, 0, 0, 0};  // 2 bits: the values
+    std::array<uint8_t, 4> levels{};  // 2 bits: the values
 
     uint32_t get(uint64_t i) const {
         switch (bits) {
@@ -58,7 +59,7 @@ class Table {
         check_bits(bits);
         bytes_.assign(TableView::num_bytes(size, bits), bits == 2 ? 0 : 0xff);
     }
-    TableView view() const { return {bytes_.data(), size_, bits_, {0, 0, 0, 0}}; }
+    TableView view() const { return {bytes_.data(), size_, bits_, {}}; }
     uint64_t size() const { return size_; }
     int bits() const { return bits_; }
     // The largest value that can be stored.

@@ -18,7 +18,7 @@ Vector cross(Vector a, Vector b) {
 
 Vector normal(char face) {
     constexpr Vector kNormals[] = {{0, 1, 0}, {0, -1, 0}, {0, 0, 1}, {0, 0, -1}, {-1, 0, 0}, {1, 0, 0}};
-    return kNormals[std::string_view(kFaces).find(face)];
+    return kNormals[std::string_view("UDFBLR").find(face)];
 }
 
 struct Sticker {
@@ -58,12 +58,8 @@ Sticker turned(Sticker sticker, Vector axis) {
 
 }  // namespace
 
-Permutation turn_corners(int face) {
-    return permutation(kCornerNames, [&](Sticker s) { return turned(s, normal(kFaces[face])); });
-}
-
-Permutation turn_edges(int face) {
-    return permutation(kEdgeNames, [&](Sticker s) { return turned(s, normal(kFaces[face])); });
+Permutation quarter_turn(const std::vector<std::string>& places, char face) {
+    return permutation(places, [&](Sticker s) { return turned(s, normal(face)); });
 }
 
 std::vector<Permutation> corner_symmetries() {

@@ -13,7 +13,6 @@
 namespace hstar::cube {
 
 constexpr int kCorners = 8, kEdges = 12, kStickers = 24, kSymmetries = 48;
-constexpr char kFaces[] = "UDFBLR";
 
 // The faces of the stickers of each place, in order.
 inline const std::vector<std::string> kCornerNames{"ULF", "UFR", "URB", "UBL", "DFL", "DRF", "DBR", "DLB"};
@@ -22,9 +21,8 @@ inline const std::vector<std::string> kEdgeNames{"UL", "LF", "UF", "FR", "UR", "
 
 using Permutation = std::array<uint8_t, kStickers>;  // sticker -> sticker
 
-// A quarter turn of a face, clockwise as seen from outside.
-Permutation turn_corners(int face);
-Permutation turn_edges(int face);
+// A quarter turn of a face, clockwise as seen from outside, of the corners or edges.
+Permutation quarter_turn(const std::vector<std::string>& places, char face);
 
 // The rotations and reflections of the whole cube, identity first.
 std::vector<Permutation> corner_symmetries();

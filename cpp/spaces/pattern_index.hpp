@@ -1,7 +1,9 @@
 // Numbering of abstract states: maps the values of some variables of a state to an index into a table.
 #pragma once
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
 #include <stdexcept>
 #include <utility>
 #include <vector>
@@ -104,6 +106,13 @@ struct PieceGroup {
     int count;
     int locations;
     int orientations;
+
+    // Of the first so many pieces.
+    std::vector<int> variables(int pieces) const {
+        std::vector<int> result(pieces);
+        std::iota(result.begin(), result.end(), first);
+        return result;
+    }
 };
 
 class PatternIndex {
@@ -115,6 +124,10 @@ class PatternIndex {
     // Writes the variables of the pattern into a state and leaves the others alone.
     virtual void unrank(uint64_t rank, int* state) const = 0;
     const std::vector<int>& variables() const { return variables_; }
+    // As much of a state as unrank() writes to.
+    std::vector<int> scratch_state() const {
+        return std::vector<int>(variables_.empty() ? 0 : 1 + *std::ranges::max_element(variables_));
+    }
     // The values of the pattern's variables; if symmetric states share an index, those of the state that
     // unrank() returns.
     virtual void representative(const int* state, int* values) const {

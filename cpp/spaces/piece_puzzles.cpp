@@ -27,9 +27,9 @@ std::unique_ptr<Puzzle> make_cube(const std::string& name, std::vector<PieceGrou
                                   const std::string& faces) {
     std::vector<std::string> names;
     std::vector<std::vector<Table>> tables;
-    for (char letter : faces) {
-        int face = static_cast<int>(std::string(cube::kFaces).find(letter));
-        cube::Permutation turns[] = {cube::turn_corners(face), cube::turn_edges(face)};
+    for (char face : faces) {
+        cube::Permutation turns[] = {cube::quarter_turn(cube::kCornerNames, face),
+                                     cube::quarter_turn(cube::kEdgeNames, face)};
         std::vector<Table> quarter, half, inverse;
         for (size_t g = 0; g < groups.size(); ++g) {
             quarter.push_back(table_of(turns[g], groups[g].locations * groups[g].orientations));
@@ -37,7 +37,7 @@ std::unique_ptr<Puzzle> make_cube(const std::string& name, std::vector<PieceGrou
             inverse.push_back(after(half[g], quarter[g]));
         }
         tables.insert(tables.end(), {quarter, inverse, half});
-        for (const char* suffix : {"", "'", "2"}) names.push_back(std::string(1, letter) + suffix);
+        for (const char* suffix : {"", "'", "2"}) names.push_back(std::string(1, face) + suffix);
     }
     return std::make_unique<PiecePuzzle>(name, std::move(groups), std::move(names), std::move(tables));
 }

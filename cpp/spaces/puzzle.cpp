@@ -1,7 +1,6 @@
 #include "spaces/puzzle.hpp"
 
 #include <algorithm>
-#include <numeric>
 #include <set>
 #include <stdexcept>
 
@@ -25,12 +24,6 @@ bool is_odd(const PieceGroup& group, const int* state) {
     return odd;
 }
 
-std::vector<int> iota(int first, int count) {
-    std::vector<int> items(count);
-    std::iota(items.begin(), items.end(), first);
-    return items;
-}
-
 }  // namespace
 
 void Puzzle::check_state(const int* state) const {
@@ -51,7 +44,8 @@ void Puzzle::check_state(const int* state) const {
 
 void Puzzle::number_states(int pieces) {
     try {
-        index_ = std::make_unique<PieceIndex>(groups[0], iota(0, pieces), IndexOrder::MyrvoldRuskey);
+        index_ =
+            std::make_unique<PieceIndex>(groups[0], groups[0].variables(pieces), IndexOrder::MyrvoldRuskey);
     } catch (const std::length_error&) {
     }
 }
@@ -163,7 +157,7 @@ SlidingTiles::SlidingTiles(int rows, int columns) : columns_(columns) {
     int places = rows * columns;
     groups = {{"tiles", 0, places, places, 1}};
     domain_size.assign(places, places);
-    goal = iota(0, places);
+    goal = groups[0].variables(places);
     move_names = {"up", "down", "left", "right"};
     inverse = {1, 0, 3, 2};
     move_cost.assign(4, 1);

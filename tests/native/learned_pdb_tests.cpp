@@ -174,22 +174,22 @@ void test_sweep(std::mt19937& random, int seed) {
                           nullptr);
     };
     LearnedPdb bare = learn({});
-    SweepRange whole{0, index->size(), 1, 1000}, split{0, index->size(), 2, 7};
-    auto lists = find_overestimates(bare, exact, whole, Limits());
-    check(lists == find_overestimates(bare, exact, split, Limits()), "threads find the same", seed);
+    SweepOrder whole{0, index->size(), 1, 1000}, split{0, index->size(), 2, 7};
+    auto lists = find_overestimates(bare, exact, whole);
+    check(lists == find_overestimates(bare, exact, split), "threads find the same", seed);
     std::vector<RiceSet> sets;
     for (const auto& list : lists) {
         RiceSet::Code code = RiceSet::encode(list);
         sets.emplace_back(index->size(), list.size(), code.parameter, code.bytes);
     }
     LearnedPdb strict = learn(sets);
-    SweepCounts result = count_values(strict, exact, split, Limits());
+    SweepCounts result = count_values(strict, exact, split);
     check(std::all_of(result.overestimates.begin(), result.overestimates.end(),
                       [](uint64_t count) { return count == 0; }),
           "exceptions leave no overestimate", seed);
     check(result.states + result.unreached == index->size(), "every state is swept", seed);
     std::vector<uint64_t> grid{0, 1u << 20, LevelDecoder::kOne};
-    LevelCounts levels = count_levels(bare, exact, grid, split, Limits());
+    LevelCounts levels = count_levels(bare, exact, split, grid);
     uint64_t total = 0;
     for (const auto* part : {&levels.below, &levels.just, &levels.within})
         for (uint64_t count : *part) total += count;
@@ -198,7 +198,7 @@ void test_sweep(std::mt19937& random, int seed) {
     for (uint64_t i = 0; i < index->size(); ++i) {
         index->unrank(i, state.data());
         uint32_t value;
-        strict.lookup(state.data(), 1, static_cast<int>(state.size()), &value);
+        strict.lookup({state.data(), 1, static_cast<int>(state.size())}, &value);
         check(value <= exact.at(i), "look-ups do not overestimate", seed);
     }
 }

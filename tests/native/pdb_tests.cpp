@@ -131,7 +131,7 @@ void test_compression(const PiecePuzzle& puzzle, std::mt19937& random, int seed)
             State state = scrambled(puzzle, i % 12, seed * 100 + i);
             const auto of = [&](const Pdb& pdb) {
                 uint32_t value = 0;
-                pdb.lookup(state.data(), 1, puzzle.num_variables(), &value);
+                pdb.lookup({state.data(), 1, puzzle.num_variables()}, &value);
                 return value;
             };
             const uint32_t exact = of(*whole), value = of(compressed);

@@ -9,17 +9,6 @@
 
 namespace hstar {
 
-namespace {
-
-double squared_length(const SparseRows& rows, size_t i) {
-    double sum = 0;
-    for (float value : rows.values.subspan(rows.begin(i), rows.length(i)))
-        sum += static_cast<double>(value) * value;
-    return sum;
-}
-
-}  // namespace
-
 LinearFit train_rank_svm(const SparseRows& rows, const RankSvmOptions& options, const Limits& limits) {
     // The meter asks for the first time after some work.
     limits.check();
@@ -27,7 +16,7 @@ LinearFit train_rank_svm(const SparseRows& rows, const RankSvmOptions& options, 
     std::vector<double> curvature(rows.size()), multiplier(rows.size(), 0.0);
     std::vector<size_t> active(rows.size());
     std::iota(active.begin(), active.end(), size_t{0});
-    for (size_t i : active) curvature[i] = squared_length(rows, i) + diagonal;
+    for (size_t i : active) curvature[i] = rows.squared_length(i) + diagonal;
     LinearFit found{std::vector<double>(rows.width, 0.0)};
     Random random(options.seed);
     WorkMeter meter(limits);

@@ -29,6 +29,11 @@ struct SparseRows {
             sum += values[k] * weights[static_cast<size_t>(columns[k])];
         return sum;
     }
+    double squared_length(size_t i) const {
+        double sum = 0;
+        for (float value : values.subspan(begin(i), length(i))) sum += static_cast<double>(value) * value;
+        return sum;
+    }
     // Adds row i, times a factor.
     void add(size_t i, double factor, std::vector<double>& weights) const {
         for (size_t k = begin(i); k < end(i); ++k)

@@ -90,24 +90,24 @@ void read_sums(const MlpSums& layer, const int* sums, float* y) {
 
 template <int kWide>
 inline void sum_lanes(const float* rows, const float* bias, int pitch, const int* atoms, int64_t count,
-                      bool is_relu, float* y) {
+                      float* y) {
     Floats sums[kWide];
     HSTAR_EACH (w, kWide) sums[w] = load(bias + w * kFloats);
     for (int64_t i = 0; i < count; ++i) {
         const float* row = rows + static_cast<int64_t>(atoms[i]) * pitch;
         HSTAR_EACH (w, kWide) sums[w] = add(sums[w], load(row + w * kFloats));
     }
-    HSTAR_EACH (w, kWide) store(y + w * kFloats, is_relu ? max(fill(0.0f), sums[w]) : sums[w]);
+    HSTAR_EACH (w, kWide) store(y + w * kFloats, max(fill(0.0f), sums[w]));
 }
 
 void sum_rows(const float* rows, const float* bias, int pitch, const MlpLists& atoms, const int* states,
-              int count, bool is_relu, float* y) {
+              int count, float* y) {
     for (int s = 0; s < count; ++s, y += pitch) {
         const int* items = atoms.items + atoms.starts[states[s]];
         const int64_t size = atoms.starts[states[s] + 1] - atoms.starts[states[s]];
         in_pieces<kLong, 4, 1>(pitch / kFloats, [&]<int kWide>(int block) {
             const int lane = block * kFloats;
-            sum_lanes<kWide>(rows + lane, bias + lane, pitch, items, size, is_relu, y + lane);
+            sum_lanes<kWide>(rows + lane, bias + lane, pitch, items, size, y + lane);
         });
     }
 }
@@ -146,55 +146,48 @@ inline void transpose_block(const float* from, int64_t from_stride, float* to, i
 #endif
 }
 
-void transpose(const MlpMatrix& from, const MlpMatrix& to, int row_vectors, int column_vectors) {
-    const int rows = row_vectors * kFloats, columns = column_vectors * kFloats;
-    const auto place = [](const MlpMatrix& matrix, int row, int column, int width, int64_t& stride) {
-        const int first = column / kMlpPanel * kMlpPanel;
-        stride = matrix.stride(width - first < kMlpPanel ? width - first : kMlpPanel);
-        return matrix.panel(first) + row * stride + (column - first);
+void transpose(const MlpMatrix& from, const MlpMatrix& to) {
+    const auto place = [](const MlpMatrix& matrix, int64_t row, int64_t column, int64_t width,
+                          int64_t& stride) {
+        const int64_t first = column / kMlpPanel * kMlpPanel;
+        stride = width - first < kMlpPanel ? width - first : kMlpPanel;
+        return matrix.data + first * matrix.rows + row * stride + (column - first);
     };
-    for (int row = 0; row < rows; row += kFloats)
-        for (int column = 0; column < columns; column += kFloats) {
+    for (int64_t row = 0; row < from.rows; row += kFloats)
+        for (int64_t column = 0; column < to.rows; column += kFloats) {
             int64_t from_stride, to_stride;
-            const float* source = place(from, row, column, columns, from_stride);
-            float* target = place(to, column, row, rows, to_stride);
+            const float* source = place(from, row, column, to.rows, from_stride);
+            float* target = place(to, column, row, from.rows, to_stride);
             transpose_block(source, from_stride, target, to_stride);
         }
 }
 
-void add_rows(const float* rows, int64_t pitch, int count, int columns, float* sums) {
-    for (int lane = 0; lane < columns; lane += kFloats) {
+void add_rows(const float* rows, int pitch, int count, float* sums) {
+    for (int lane = 0; lane < pitch; lane += kFloats) {
         Floats sum = load(sums + lane);
-        for (int r = 0; r < count; ++r) sum = add(sum, load(rows + r * pitch + lane));
+        for (int64_t r = 0; r < count; ++r) sum = add(sum, load(rows + r * pitch + lane));
         store(sums + lane, sum);
     }
 }
 
-struct AdamLanes {
-    Floats w, m, v;
-
-    AdamLanes(const float* w, const float* m, const float* v) : w(load(w)), m(load(m)), v(load(v)) {}
-    void step(Floats gradient, const AdamStep& step) {
-        m = fma(fill(step.take_m), subtract(gradient, m), m);
-        v = fma(multiply(fill(step.take_v), gradient), gradient, multiply(fill(step.keep_v), v));
-        const Floats size = fma(square_root(v), fill(step.correction), fill(step.epsilon));
-        w = fma(fill(-step.size), divide(m, size), w);
+// Steps with the same gradient, one after the other.
+inline void adam_lanes(float* w_at, float* m_at, float* v_at, Floats gradient, const AdamStep* steps,
+                       int64_t count) {
+    Floats w = load(w_at), m = load(m_at), v = load(v_at);
+    for (const AdamStep* step = steps; step < steps + count; ++step) {
+        m = fma(fill(step->take_m), subtract(gradient, m), m);
+        v = fma(multiply(fill(step->take_v), gradient), gradient, multiply(fill(step->keep_v), v));
+        const Floats size = fma(square_root(v), fill(step->correction), fill(step->epsilon));
+        w = fma(fill(-step->size), divide(m, size), w);
     }
-    void store_to(float* to_w, float* to_m, float* to_v) const {
-        store(to_w, w);
-        store(to_m, m);
-        store(to_v, v);
-    }
-};
-
-inline void adam_lanes(float* w, float* m, float* v, Floats gradient, const AdamStep& step) {
-    AdamLanes lanes(w, m, v);
-    lanes.step(gradient, step);
-    lanes.store_to(w, m, v);
+    store(w_at, w);
+    store(m_at, m);
+    store(v_at, v);
 }
 
 void adam(float* w, float* m, float* v, const float* gradient, int64_t count, const AdamStep& step) {
-    for (int64_t i = 0; i < count; i += kFloats) adam_lanes(w + i, m + i, v + i, load(gradient + i), step);
+    for (int64_t i = 0; i < count; i += kFloats)
+        adam_lanes(w + i, m + i, v + i, load(gradient + i), &step, 1);
 }
 
 // Rows are far from each other, so the processor cannot guess the next one.
@@ -211,7 +204,7 @@ inline void adam_row(float* w, float* m, float* v, const float* gradient, int pi
         const float* row = gradient + static_cast<int64_t>(states[s]) * pitch;
         HSTAR_EACH (i, kWide) sums[i] = add(sums[i], load(row + i * kFloats));
     }
-    HSTAR_EACH (i, kWide) adam_lanes(w + i * kFloats, m + i * kFloats, v + i * kFloats, sums[i], step);
+    HSTAR_EACH (i, kWide) adam_lanes(w + i * kFloats, m + i * kFloats, v + i * kFloats, sums[i], &step, 1);
 }
 
 void adam_rows(float* w, float* m, float* v, const float* gradient, int pitch, const MlpLists& states,
@@ -233,11 +226,8 @@ void adam_rows(float* w, float* m, float* v, const float* gradient, int pitch, c
 }
 
 void adam_idle(float* w, float* m, float* v, int pitch, const AdamStep* steps, int64_t count) {
-    for (int lane = 0; lane < pitch; lane += kFloats) {
-        AdamLanes lanes(w + lane, m + lane, v + lane);
-        for (int64_t s = 0; s < count; ++s) lanes.step(fill(0.0f), steps[s]);
-        lanes.store_to(w + lane, m + lane, v + lane);
-    }
+    for (int lane = 0; lane < pitch; lane += kFloats)
+        adam_lanes(w + lane, m + lane, v + lane, fill(0.0f), steps, count);
 }
 
 }  // namespace

@@ -38,11 +38,11 @@ struct MlpProduct {
     const float* a;  // a[row * a_row + depth * a_depth]
     int64_t a_row, a_depth;
     MlpMatrix b, c;
-    const float* bias;  // or null
-    bool accumulates;
-    const float* added;  // or null; like the mask it has the pitch of c
-    const float* mask;   // or null
-    bool is_relu;
+    const float* bias = nullptr;
+    bool accumulates = false;
+    const float* added = nullptr;  // like the mask it has the pitch of c
+    const float* mask = nullptr;
+    bool is_relu = false;
 };
 
 // Rows of weights, one per atom, and lists of states or atoms: those of i are items[starts[i] ..
@@ -76,11 +76,11 @@ struct MlpKernel {
     void (*read_sums)(const MlpSums& layer, const int* sums, float* y);
     // y[state] = relu(bias + the rows of its atoms)
     void (*sum_rows)(const float* rows, const float* bias, int pitch, const MlpLists& atoms,
-                     const int* states, int count, bool is_relu, float* y);
-    // to = the transpose of from; both in panels, and so many vectors of rows and columns.
-    void (*transpose)(const MlpMatrix& from, const MlpMatrix& to, int row_vectors, int column_vectors);
+                     const int* states, int count, float* y);
+    // to = the transpose of from; both in panels, and whole vectors of rows and columns.
+    void (*transpose)(const MlpMatrix& from, const MlpMatrix& to);
     // sums[column] += every row
-    void (*add_rows)(const float* rows, int64_t pitch, int count, int columns, float* sums);
+    void (*add_rows)(const float* rows, int pitch, int count, float* sums);
     void (*adam)(float* w, float* m, float* v, const float* gradient, int64_t count, const AdamStep& step);
     // The same for some rows of atoms, whose gradient is the sum over the states that have the atom.
     void (*adam_rows)(float* w, float* m, float* v, const float* gradient, int pitch, const MlpLists& states,

@@ -1,5 +1,6 @@
 // Output channels are the lanes of the vectors: two activations are broadcast at a time and multiplied with
 // the two weights of each of 16 outputs. A tile of states shares every load of weights.
+#include <bit>
 #include <cstring>
 
 #include "lanes/pieces.hpp"
@@ -54,18 +55,14 @@ void dense(const NarrowDense& layer, const int16_t* x, const float* units, const
 }
 
 float power_of_two(int exponent) {
-    const uint32_t bits = static_cast<uint32_t>(exponent + 127) << 23;
-    float result;
-    std::memcpy(&result, &bits, 4);
-    return result;
+    return std::bit_cast<float>(static_cast<uint32_t>(exponent + 127) << 23);
 }
 
 void round_rows(const float* x, int pitch, int count, int16_t* rounded, float* units) {
     for (int s = 0; s < count; ++s, x += pitch, rounded += pitch) {
         int32_t largest = 0;  // as bits: numbers that are not negative are ordered like their bits
         for (int i = 0; i < pitch; ++i) {
-            int32_t bits;
-            std::memcpy(&bits, x + i, 4);
+            const auto bits = std::bit_cast<int32_t>(x[i]);
             largest = bits > largest ? bits : largest;
         }
         constexpr int kLeast = -80;            // numbers below 2^-80 are as good as 0

@@ -68,19 +68,17 @@ PaddedLayer::PaddedLayer(const MlpLayer& layer, size_t num_inputs)
 
 MlpProduct PaddedLayer::product(float* weights, const float* bias, const float* x, const float* skipped,
                                 int count, float* y) const {
-    MlpProduct product{};
-    product.rows = count;
-    product.depth = inputs;
-    product.columns = output_pitch;
-    product.a = x;
-    product.a_row = input_pitch;
-    product.a_depth = 1;
-    product.b = {weights, 0, input_pitch};
-    product.c = {y, output_pitch, count};
-    product.bias = bias;
-    product.added = skipped;
-    product.is_relu = is_relu;
-    return product;
+    return {.rows = count,
+            .depth = inputs,
+            .columns = output_pitch,
+            .a = x,
+            .a_row = input_pitch,
+            .a_depth = 1,
+            .b = {weights, 0, input_pitch},
+            .c = {y, output_pitch, count},
+            .bias = bias,
+            .added = skipped,
+            .is_relu = is_relu};
 }
 
 MlpNetwork::Layer::Layer(const MlpLayer& given, size_t num_inputs, MlpPrecision precision)

@@ -63,9 +63,7 @@ std::vector<MlpLayer> MlpTrainer::layers(Part part) {
     catch_up_all();
     std::vector<MlpLayer> result;
     for (const Layer& layer : layers_) {
-        MlpLayer given;
-        given.is_relu = layer.is_relu;
-        given.has_skip = layer.has_skip;
+        MlpLayer given{{}, {}, layer.is_relu, layer.has_skip};
         const AlignedVector<float>& bias = layer.bias[static_cast<int>(part)];
         given.bias.assign(bias.begin(), bias.begin() + layer.outputs);
         given.weights.resize(static_cast<size_t>(layer.inputs) * layer.outputs);
@@ -115,8 +113,7 @@ void MlpTrainer::transpose() {
     for (size_t l = 1; l < layers_.size(); ++l) {
         Layer& layer = layers_[l];
         kernel_.transpose({layer.weights[0].data(), 0, layer.input_pitch},
-                          {layer.transposed.data(), 0, layer.output_pitch}, layer.input_pitch / kMlpBlock,
-                          layer.output_pitch / kMlpBlock);
+                          {layer.transposed.data(), 0, layer.output_pitch});
     }
 }
 
@@ -129,7 +126,7 @@ void MlpTrainer::forward(std::span<const int> chunk) {
     const int count = static_cast<int>(chunk.size());
     Layer& first = layers_[0];
     kernel_.sum_rows(first.weights[0].data(), first.bias[0].data(), first.output_pitch, lists(), chunk.data(),
-                     count, first.is_relu, first.values.data());
+                     count, first.values.data());
     for (size_t l = 1; l < layers_.size(); ++l) {
         Layer& layer = layers_[l];
         kernel_.multiply(layer.product(
@@ -177,39 +174,33 @@ void MlpTrainer::backward(int count, float* first_gradient, bool is_first_chunk)
         Layer& layer = layers_[l];
         Layer& before = layers_[l - 1];
         float* below = l == 1 ? first_gradient : before.gradient.data();
-        MlpProduct weights{};
-        weights.rows = layer.inputs;
-        weights.depth = count;
-        weights.columns = layer.output_pitch;
-        weights.a = before.values.data();
-        weights.a_row = 1;
-        weights.a_depth = layer.input_pitch;
-        weights.b = {layer.gradient.data(), layer.output_pitch, count};
-        weights.c = {layer.weight_gradient.data(), 0, layer.input_pitch};
-        weights.accumulates = !is_first_chunk;
-        kernel_.multiply(weights);
+        kernel_.multiply({.rows = layer.inputs,
+                          .depth = count,
+                          .columns = layer.output_pitch,
+                          .a = before.values.data(),
+                          .a_row = 1,
+                          .a_depth = layer.input_pitch,
+                          .b = {layer.gradient.data(), layer.output_pitch, count},
+                          .c = {layer.weight_gradient.data(), 0, layer.input_pitch},
+                          .accumulates = !is_first_chunk});
         if (is_first_chunk) std::fill(layer.bias_gradient.begin(), layer.bias_gradient.end(), 0.0f);
-        kernel_.add_rows(layer.gradient.data(), layer.output_pitch, count, layer.output_pitch,
-                         layer.bias_gradient.data());
-        MlpProduct inputs{};
-        inputs.rows = count;
-        inputs.depth = layer.outputs;
-        inputs.columns = layer.input_pitch;
-        inputs.a = layer.gradient.data();
-        inputs.a_row = layer.output_pitch;
-        inputs.a_depth = 1;
-        inputs.b = {layer.transposed.data(), 0, layer.output_pitch};
-        inputs.c = {below, before.output_pitch, count};
-        inputs.mask = before.values.data();
+        kernel_.add_rows(layer.gradient.data(), layer.output_pitch, count, layer.bias_gradient.data());
         // What the layer after adds to its sums is this layer's input.
         const bool is_skipped = l + 1 < layers_.size() && layers_[l + 1].has_skip;
-        inputs.added = is_skipped ? layers_[l + 1].gradient.data() : nullptr;
-        kernel_.multiply(inputs);
+        kernel_.multiply({.rows = count,
+                          .depth = layer.outputs,
+                          .columns = layer.input_pitch,
+                          .a = layer.gradient.data(),
+                          .a_row = layer.output_pitch,
+                          .a_depth = 1,
+                          .b = {layer.transposed.data(), 0, layer.output_pitch},
+                          .c = {below, before.output_pitch, count},
+                          .added = is_skipped ? layers_[l + 1].gradient.data() : nullptr,
+                          .mask = before.values.data()});
     }
     Layer& first = layers_[0];
     if (is_first_chunk) std::fill(first.bias_gradient.begin(), first.bias_gradient.end(), 0.0f);
-    kernel_.add_rows(first_gradient, first.output_pitch, count, first.output_pitch,
-                     first.bias_gradient.data());
+    kernel_.add_rows(first_gradient, first.output_pitch, count, first.bias_gradient.data());
 }
 
 void MlpTrainer::list_states(std::span<const int> batch) {
@@ -267,13 +258,12 @@ void MlpTrainer::update(double learning_rate) {
     ++steps_;
     const double correction1 = 1 - std::pow(kBeta1, static_cast<double>(steps_));
     const double correction2 = 1 - std::pow(kBeta2, static_cast<double>(steps_));
-    AdamStep step{};
-    step.take_m = static_cast<float>(1 - kBeta1);
-    step.take_v = static_cast<float>(1 - kBeta2);
-    step.keep_v = static_cast<float>(kBeta2);
-    step.size = static_cast<float>(learning_rate / correction1);
-    step.correction = static_cast<float>(1 / std::sqrt(correction2));
-    step.epsilon = static_cast<float>(kEpsilon);
+    const AdamStep step{.take_m = static_cast<float>(1 - kBeta1),
+                        .take_v = static_cast<float>(1 - kBeta2),
+                        .keep_v = static_cast<float>(kBeta2),
+                        .size = static_cast<float>(learning_rate / correction1),
+                        .correction = static_cast<float>(1 / std::sqrt(correction2)),
+                        .epsilon = static_cast<float>(kEpsilon)};
     history_.push_back(step);
     for (Layer& layer : layers_) {
         kernel_.adam(layer.bias[0].data(), layer.bias[1].data(), layer.bias[2].data(),

@@ -77,13 +77,6 @@ LossAndSlope truncated(const TrainingObjective& objective, double y, double h, d
     return {0.5 * z * z + kLogSqrtTwoPi + std::log(sigma) + mass, (mean - h) / (sigma * sigma)};
 }
 
-struct Entry {
-    const char* name;
-    RowLoss loss;
-};
-constexpr Entry kObjectives[] = {
-    {"squared", squared}, {"interval", interval}, {"truncated-gaussian", truncated}, {"l-gbfs", nullptr}};
-
 }  // namespace
 
 void TrainingRows::check_labels() const {
@@ -105,10 +98,11 @@ RowLoss find_row_loss(const TrainingObjective& objective) {
     require(objective.scale > 0 && objective.scale < kInfinity && objective.epsilon > 0 &&
                 objective.epsilon < kInfinity,
             "scale and epsilon must be positive and finite");
-    for (const Entry& entry : kObjectives)
-        if (objective.name == entry.name) return entry.loss;
-    refuse("unknown objective '", objective.name,
-           "'; choose squared, interval, truncated-gaussian or l-gbfs");
+    return chosen<RowLoss>("objective", objective.name,
+                           {{"squared", squared},
+                            {"interval", interval},
+                            {"truncated-gaussian", truncated},
+                            {"l-gbfs", nullptr}});
 }
 
 }  // namespace hstar

@@ -22,34 +22,30 @@ int64_t chunk_size(int64_t count) {
 
 }  // namespace
 
-struct NlmRunner::Worker : NlmWorker {
-    using NlmWorker::NlmWorker;
-    void forward(const NlmWeights& weights, const NlmBatch& batch, int64_t state, float* output) {
-        const auto entries = batch.of_state(batch.entries, state);
-        const auto values = batch.of_state(batch.values, state);
-        NlmWorker::forward(weights, twins.signatures_of(batch.sizes[state], entries, values), entries, values,
-                           output);
-    }
-};
-
-NlmRunner::NlmRunner(const NlmShape& shape) : shape_(shape), arena_(std::make_unique<Arena>()) {}
+NlmRunner::NlmRunner(const NlmShape& shape) : shape_(shape) {}
 NlmRunner::~NlmRunner() = default;
 
-// Calls work(worker, chunk, first state, end) for all chunks, in any order.
-template <class Work>
-void NlmRunner::for_each_states(const NlmBatch& batch, int threads, Work work) {
-    const int64_t count = batch.count(), size = chunk_size(count), chunks = (count + size - 1) / size;
+template <class Then>
+void NlmRunner::forward_each(const NlmWeights& weights, const NlmBatch& batch, int threads, float* result,
+                             Then then) {
+    const int64_t count = batch.count(), size = chunk_size(count);
     workers_.resize(std::max(workers_.size(), static_cast<size_t>(std::max(threads, 1))));
     for_each_chunk(
-        static_cast<uint64_t>(chunks), threads,
+        static_cast<uint64_t>((count + size - 1) / size), threads,
         [&](int thread) {
             auto& worker = workers_[thread];
-            if (!worker) worker = std::make_unique<Worker>(shape_);
+            if (!worker) worker = std::make_unique<NlmWorker>(shape_);
             return worker.get();
         },
-        [&](Worker& worker, uint64_t number) {
-            const int64_t chunk = static_cast<int64_t>(number);
-            work(worker, chunk, chunk * size, std::min(count, (chunk + 1) * size));
+        [&](NlmWorker& worker, uint64_t chunk) {
+            const int64_t first = static_cast<int64_t>(chunk) * size;
+            for (int64_t state = first; state < std::min(count, first + size); ++state) {
+                const auto entries = batch.of_state(batch.entries, state);
+                const auto values = batch.of_state(batch.values, state);
+                worker.forward(weights, worker.twins.signatures_of(batch.sizes[state], entries, values),
+                               entries, values, result + state * shape_.outputs);
+                then(worker, state);
+            }
         });
 }
 
@@ -87,30 +83,23 @@ void NlmRunner::forward(const NlmWeights& weights, const NlmBatch& batch, int th
         std::fill_n(result, batch.count() * shape_.outputs, std::numeric_limits<float>::quiet_NaN());
         return;
     }
-    for_each_states(batch, threads, [&](Worker& worker, int64_t, int64_t first, int64_t end) {
-        for (int64_t state = first; state < end; ++state)
-            worker.forward(weights, batch, state, result + state * shape_.outputs);
-    });
+    forward_each(weights, batch, threads, result, [](NlmWorker&, int64_t) {});
 }
 
 void NlmRunner::backward(const NlmWeights& weights, const NlmBatch& batch, const NlmGradient& fill_gradient,
                          int threads, float* result) {
-    std::fill_n(result, shape_.num_parameters, 0.0f);
-    if (!weights.is_finite) {
-        std::fill_n(result, shape_.num_parameters, std::numeric_limits<float>::quiet_NaN());
-        return;
-    }
+    std::fill_n(result, shape_.num_parameters,
+                weights.is_finite ? 0.0f : std::numeric_limits<float>::quiet_NaN());
+    if (!weights.is_finite) return;
     const int64_t count = batch.count(), size = chunk_size(count), chunks = (count + size - 1) / size;
     const auto floats = static_cast<int64_t>(shape_.packed_floats);
-    arena_->clear();
-    float* packed = arena_->take_zeros<float>(std::max<int64_t>(1, chunks) * floats);
-    for_each_states(batch, threads, [&](Worker& worker, int64_t chunk, int64_t first, int64_t end) {
-        std::vector<float> output(shape_.outputs), gradient(shape_.outputs);
-        for (int64_t state = first; state < end; ++state) {
-            worker.forward(weights, batch, state, output.data());
-            fill_gradient(state, output.data(), gradient.data());
-            worker.network.backward(weights, gradient.data(), packed + chunk * floats);
-        }
+    packed_.assign(static_cast<size_t>(std::max<int64_t>(1, chunks) * floats), 0.0f);
+    float* packed = packed_.data();
+    std::vector<float> outputs(static_cast<size_t>(count * shape_.outputs)), gradients(outputs.size());
+    forward_each(weights, batch, threads, outputs.data(), [&](NlmWorker& worker, int64_t state) {
+        float* gradient = gradients.data() + state * shape_.outputs;
+        fill_gradient(state, outputs.data() + state * shape_.outputs, gradient);
+        worker.network.backward(weights, gradient, packed + state / size * floats);
     });
     for (int64_t chunk = 1; chunk < chunks; ++chunk)
         for (int64_t i = 0; i < floats; ++i) packed[i] += packed[chunk * floats + i];

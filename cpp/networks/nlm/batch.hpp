@@ -8,11 +8,12 @@
 #include <vector>
 
 #include "networks/nlm/shape.hpp"
+#include "runtime/cache_aligned.hpp"
 #include "runtime/require.hpp"
 
 namespace hstar {
 
-class Arena;
+struct NlmWorker;
 
 // Sparse inputs of states: sizes[i] objects and entries starts[i] .. starts[i + 1].
 struct NlmBatch {
@@ -74,13 +75,14 @@ class NlmRunner {
                   int threads, float* result);
 
   private:
-    struct Worker;  // what one thread needs
-    template <class Work>
-    void for_each_states(const NlmBatch& batch, int threads, Work work);
+    // Calls then(worker, state) after the way of each state through the network, in any order.
+    template <class Then>
+    void forward_each(const NlmWeights& weights, const NlmBatch& batch, int threads, float* result,
+                      Then then);
 
     NlmShape shape_;
-    std::vector<std::unique_ptr<Worker>> workers_;
-    std::unique_ptr<Arena> arena_;
+    std::vector<std::unique_ptr<NlmWorker>> workers_;  // one per thread
+    AlignedVector<float> packed_;                      // gradients of chunks
 };
 
 }  // namespace hstar

@@ -6,13 +6,7 @@
 namespace hstar {
 
 const std::vector<NlmKernel>& nlm_kernels() {
-    static const std::vector<NlmKernel> kernels = [] {
-        const auto forward = HSTAR_KERNELS(nlm_forward);
-        const auto backward = HSTAR_KERNELS(nlm_backward);
-        std::vector<NlmKernel> found;
-        for (size_t i = 0; i < forward.size(); ++i) found.push_back({forward[i], backward[i]});
-        return found;
-    }();
+    static const std::vector<NlmKernel> kernels = HSTAR_KERNELS(nlm);
     return kernels;
 }
 
@@ -195,18 +189,10 @@ NlmNetwork::Table& NlmNetwork::table(const Block& block) {
     }
 }
 
-NlmNetwork::PairDomain NlmNetwork::all_pairs() const {
-    return {num_tuples(2),        first_.data(),          second_.data(),
-            input_.types.of_pair, input_.colours.of_pair, input_.sets.of_pair};
-}
-
-NlmNetwork::PairDomain NlmNetwork::colours() const {
-    return {input_.colours.count, input_.colour_first, input_.colour_second, input_.colour_type, nullptr,
-            input_.colour_set};
-}
-
-const int* NlmNetwork::index_in(const PairDomain& domain, const PairIndex* index) const {
-    return index == &input_.types ? domain.type : index == &input_.colours ? domain.colour : domain.set;
+PairDomain NlmNetwork::all_pairs() const {
+    return {num_tuples(2),
+            {first_.data(), second_.data()},
+            {input_.types.of_pair, input_.colours.of_pair, input_.sets.of_pair}};
 }
 
 const PairIndex* NlmNetwork::index_of(const Block& block) {
@@ -223,31 +209,31 @@ void NlmNetwork::list_pair_parts(const Linear& linear, bool expanded, int plain,
             factors.push_back({&block, mirrored, transposed, transposed});
         }
     };
-    for (const PairIndex* index : {&input_.types, &input_.colours, &input_.sets}) {
+    const PairIndex* const indices[] = {&input_.types, &input_.colours, &input_.sets};
+    for (int kind = 0; kind < 3; ++kind) {
+        const PairIndex& index = *indices[kind];
         inner_factors_.clear();
-        list(index, index->transposed, inner_factors_);
+        list(&index, index.transposed, inner_factors_);
         if (!inner_factors_.empty())
-            terms_.push_back(
-                {apply(linear, index->count, false, {}, inner_factors_), index_in(domain, index)});
+            terms_.push_back({apply(linear, index.count, false, {}, inner_factors_), domain.index[kind]});
     }
     list(nullptr, mirrored_.data(), factors_);
 }
 
 void NlmNetwork::compute_pairs(const Linear& linear, Tensor& result) {
     const bool by_colour = linear.layer == 0 && input_.colours.of_pair;
-    const PairDomain domain = by_colour ? colours() : all_pairs();
+    const PairDomain domain = by_colour ? input_.colour_pairs : all_pairs();
     result.count = domain.count;
     if (by_colour) {
         result.rows_of = RowsOf::Pairs;
         result.pairs = &input_.colours;
     }
-    const int* const members[] = {domain.first, domain.second};
     for (int p = 0; p < 2; ++p) {
         inner_factors_.clear();
         for (const Block& block : linear.blocks)
             if (block.source == Source::Expand) inner_factors_.push_back({&block, p, nullptr, nullptr});
         if (!inner_factors_.empty())
-            terms_.push_back({apply(linear, input_.n, p == 0, {}, inner_factors_), members[p]});
+            terms_.push_back({apply(linear, input_.n, p == 0, {}, inner_factors_), domain.member[p]});
     }
     const bool with_bias = terms_.empty();
     list_pair_parts(linear, false, 0, 1, domain);
@@ -293,7 +279,7 @@ const NlmNetwork::Sum* NlmNetwork::pair_table(const Linear& linear, int pair, co
 
 void NlmNetwork::compute_triples(const Linear& linear, Tensor& result) {
     const bool by_shade = linear.layer == 1 && input_.shades.of_triple;
-    const PairDomain domain = by_shade ? colours() : all_pairs();
+    const PairDomain domain = by_shade ? input_.colour_pairs : all_pairs();
     for (int pair = 0; pair < 3; ++pair) result.parts[pair] = pair_table(linear, pair, domain);
     // What the triple's own channels contribute: by class, by shade on top of that, by triple on top of both.
     const Sum*& own = result.parts[3];

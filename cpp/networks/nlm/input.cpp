@@ -1,6 +1,7 @@
 #include "networks/nlm/input.hpp"
 
 #include <algorithm>
+#include <bit>
 #include <cstring>
 #include <tuple>
 
@@ -41,9 +42,7 @@ void NlmInputBuilder::collect(int arity, std::span<const NlmEntry> entries, std:
         for (int c = 0; c < channels; ++c) {
             row[c] += 0.0f;  // -0 becomes 0
             is_zero &= row[c] == 0.0f;
-            uint32_t bits;
-            std::memcpy(&bits, row + c, sizeof bits);
-            hash = fold_multiply(hash ^ bits, 0xA0761D6478BD642Full) + 1;
+            hash = fold_multiply(hash ^ std::bit_cast<uint32_t>(row[c]), 0xA0761D6478BD642Full) + 1;
         }
         if (is_zero) {
             rows.contents[r] = 0;
@@ -161,10 +160,7 @@ void NlmInputBuilder::build_colours(NlmInput& input, Arena& arena) {
     }
     input.colours = {count, colour, nullptr};
     input.colours.transposed = mirrored_rows(input, input.colours, arena);
-    input.colour_first = parts[0];
-    input.colour_second = parts[1];
-    input.colour_type = parts[2];
-    input.colour_set = parts[3];
+    input.colour_pairs = {count, {parts[0], parts[1]}, {parts[2], nullptr, parts[3]}};
 }
 
 void NlmInputBuilder::build_triples(NlmInput& input, Arena& arena) {
@@ -177,24 +173,21 @@ void NlmInputBuilder::build_triples(NlmInput& input, Arena& arena) {
 
 NlmInput NlmInputBuilder::build(int n, std::span<const NlmEntry> entries, std::span<const float> values,
                                 Arena& arena) {
-    NlmInput input;
-    input.n = n;
     float* nullary = arena.take_zeros<float>(pitch_of(shape_.channels[0]));
     for (size_t e = 0; e < entries.size(); ++e)
         if (entries[e].arity == 0) nullary[entries[e].index] += values[e];
-    input.nullary = nullary;
     collect(1, entries, values, n, objects_);
     const int pitch = pitch_of(shape_.channels[1]);
     float* unary = arena.take_zeros<float>(static_cast<int64_t>(n) * pitch);
     for (size_t r = 0; r < objects_.tuples.size(); ++r)
         std::copy_n(objects_.values.data() + static_cast<size_t>(objects_.contents[r]) * pitch, pitch,
                     unary + static_cast<int64_t>(objects_.tuples[r]) * pitch);
-    input.unary = unary;
     // Layer 0 reads one arity more than it computes; a tensor of an arity without channels is not read.
     const int computed = shape_.top_arity(0), read = std::min(shape_.breadth, computed + 1);
     const bool has_triples = read == 3 && (computed == 3 || shape_.channels[3] > 0);
     if (read >= 2) collect(2, entries, values, static_cast<int64_t>(n) * n, pairs_);
     if (has_triples) collect(3, entries, values, static_cast<int64_t>(n) * n * n, triples_);
+    NlmInput input;
     if (read >= 2) {
         // Often only static relations have these arities; then nothing changes from state to state.
         if (!has_kept_ || kept_.n != n || pairs_ != kept_pairs_ || triples_ != kept_triples_) {
@@ -208,11 +201,11 @@ NlmInput NlmInputBuilder::build(int n, std::span<const NlmEntry> entries, std::s
             if (has_triples) build_triples(kept_, kept_arena_);
             has_kept_ = true;
         }
-        const NlmInput own = input;
         input = kept_;
-        input.nullary = own.nullary;
-        input.unary = own.unary;
     }
+    input.n = n;
+    input.nullary = nullary;
+    input.unary = unary;
     if (computed >= 2 && (shape_.breadth < 3 || shape_.channels[3] == 0 || input.sets.of_pair))
         build_colours(input, arena);
     // Triples of the second layer are stored only if the third has triples, too.

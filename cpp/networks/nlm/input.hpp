@@ -35,17 +35,17 @@ class Arena {
   public:
     template <class T>
     T* take(int64_t count) {
-        size_t bytes = (static_cast<size_t>(count) * sizeof(T) + 63) / 64 * 64;
+        size_t bytes = static_cast<size_t>(count) * sizeof(T);
 #ifdef __SANITIZE_ADDRESS__
-        // A piece of its own, so that its ends are guarded.
-        add_block(std::max<size_t>(1, static_cast<size_t>(count) * sizeof(T)));
-        return reinterpret_cast<T*>(blocks_.back().data());
+        // A block of its own, so that its ends are guarded.
+        return reinterpret_cast<T*>(blocks_.emplace_back(std::max<size_t>(1, bytes)).data());
 #endif
+        bytes = (bytes + 63) / 64 * 64;
         while (block_ < blocks_.size() && used_ + bytes > blocks_[block_].size()) {
             ++block_;
             used_ = 0;
         }
-        if (block_ == blocks_.size()) add_block(bytes);
+        if (block_ == blocks_.size()) blocks_.emplace_back(std::max(bytes, kBlockBytes));
         T* piece = reinterpret_cast<T*>(blocks_[block_].data() + used_);
         used_ += bytes;
         return piece;
@@ -71,13 +71,6 @@ class Arena {
 
   private:
     static constexpr size_t kBlockBytes = size_t{1} << 20;
-    void add_block(size_t bytes) {
-#ifndef __SANITIZE_ADDRESS__
-        bytes = std::max(bytes, kBlockBytes);
-#endif
-        blocks_.emplace_back(bytes);
-        used_ = 0;
-    }
     std::vector<AlignedVector<unsigned char>> blocks_;
     size_t block_ = 0, used_ = 0;
 };
@@ -91,6 +84,13 @@ struct PairIndex {
     int count = 0;
     const int* of_pair = nullptr;     // n^2; null: there is no such index
     const int* transposed = nullptr;  // per row: that of the mirrored pairs
+};
+
+// Pairs that a linear map is applied to, all or one of each colour, and where they are in other tables.
+struct PairDomain {
+    int64_t count = 0;
+    const int* member[2] = {};
+    const int* index[3] = {};  // types, colours and sets
 };
 
 // Rows that stand for several triples each: those with the same labels of their pairs.
@@ -109,8 +109,7 @@ struct NlmInput {
     PairIndex types;
     const float* type_rows = nullptr;
     PairIndex colours;
-    const int *colour_first = nullptr, *colour_second = nullptr;  // per colour: members of one of its pairs
-    const int *colour_type = nullptr, *colour_set = nullptr;
+    PairDomain colour_pairs;  // one of each colour
     TripleIndex classes;
     const float* class_rows = nullptr;  // null without channels of arity 3
     NlmRowMap triple_class;

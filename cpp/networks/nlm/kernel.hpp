@@ -83,12 +83,6 @@ struct NlmTriples {
     float *min, *max;         // n^2 rows: the result
 };
 
-struct NlmForwardKernel {
-    void (*affine)(const NlmAffine&);
-    void (*reduce)(const NlmReduction&);
-    void (*reduce_triples)(const NlmTriples&);
-};
-
 // Gradients are added to what is there, except where they are turned into others in place.
 struct NlmBackwardKernel {
     // Of `count` rows of activations y: gradient of y -> of its argument.
@@ -106,9 +100,13 @@ struct NlmBackwardKernel {
                          float* p02, float* p12, float* own);
 };
 
-struct NlmKernel : NlmForwardKernel, NlmBackwardKernel {};
+struct NlmKernel : NlmBackwardKernel {
+    void (*affine)(const NlmAffine&);
+    void (*reduce)(const NlmReduction&);
+    void (*reduce_triples)(const NlmTriples&);
+};
 
-NlmForwardKernel nlm_forward_portable(), nlm_forward_avx2(), nlm_forward_avx512();
 NlmBackwardKernel nlm_backward_portable(), nlm_backward_avx2(), nlm_backward_avx512();
+NlmKernel nlm_portable(), nlm_avx2(), nlm_avx512();
 
 }  // namespace hstar

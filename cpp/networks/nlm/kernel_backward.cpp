@@ -8,16 +8,11 @@ static inline L slope(Activation activation, L y) {
     return activation == Activation::Relu ? keep(less(fill<L>(0.0f), y), fill<L>(1.0f)) : fill<L>(1.0f);
 }
 
-template <class L>
-static void undo_activation_rows(Activation activation, int64_t count, const float* y, float* gradient) {
-    for (int64_t i = 0; i < count; i += lanes_of<L>)
-        store(gradient + i, multiply(load<L>(gradient + i), slope(activation, load<L>(y + i))));
-}
-
 static void undo_activation(Activation activation, int64_t count, int pitch, const float* y,
                             float* gradient) {
-    const auto undo = pitch == kHalfFloats ? undo_activation_rows<HalfFloats> : undo_activation_rows<Floats>;
-    undo(activation, count * pitch, y, gradient);
+    using L = HalfFloats;  // for every pitch
+    for (int64_t i = 0; i < count * pitch; i += lanes_of<L>)
+        store(gradient + i, multiply(load<L>(gradient + i), slope(activation, load<L>(y + i))));
 }
 
 // kColumns columns of the matrix are summed at once, as many as registers allow. Rows are padded, so reading
@@ -106,7 +101,7 @@ static inline void share_out(int size, LeftOut is_left_out, Value value, L least
 template <bool exclude, MapKind kind, int known_pitch>
 static void undo_reduce_rows(const NlmReduction& r, const float* min_gradient, const float* max_gradient,
                              float* gradient) {
-    using L = typename LanesFor<known_pitch>::Type;
+    using L = LanesFor<known_pitch>;
     const int pitch = known_pitch ? known_pitch : r.pitch;
     const L one = fill<L>(1.0f);
     for (int lane = 0; lane < pitch; lane += lanes_of<L>)
@@ -145,7 +140,7 @@ static void undo_reduce(const NlmReduction& r, const float* min_gradient, const 
 template <bool exclude, MapKind kind, int known_pitch>
 static void undo_sums(const NlmTriples& x, const float* min_gradient, const float* max_gradient, float* p01,
                       float* p02, float* p12, float* own) {
-    using L = typename LanesFor<known_pitch>::Type;
+    using L = LanesFor<known_pitch>;
     const int pitch = known_pitch ? known_pitch : x.pitch;
     const int n = x.n;
     const L one = fill<L>(1.0f), zero = fill<L>(0.0f);

@@ -58,7 +58,7 @@ static void affine(const NlmAffine& a) {
 
 template <bool exclude, MapKind kind, int known_pitch>
 static void reduce_rows(const NlmReduction& r) {
-    using L = typename LanesFor<known_pitch>::Type;
+    using L = LanesFor<known_pitch>;
     const int pitch = known_pitch ? known_pitch : r.pitch;
     const L infinity = fill<L>(INFINITY), minus_infinity = fill<L>(-INFINITY);
     for (int lane = 0; lane < pitch; lane += lanes_of<L>)
@@ -105,7 +105,7 @@ static void reduce(const NlmReduction& r) {
 
 template <bool exclude, MapKind kind, int known_pitch>
 static void reduce_sums(const NlmTriples& x) {
-    using L = typename LanesFor<known_pitch>::Type;
+    using L = LanesFor<known_pitch>;
     const int pitch = known_pitch ? known_pitch : x.pitch;
     const int n = x.n;
     const int64_t line = static_cast<int64_t>(n) * pitch;
@@ -162,8 +162,8 @@ static void reduce_triples(const NlmTriples& x) {
              [&]<bool exclude, MapKind kind, int pitch>() { reduce_sums<exclude, kind, pitch>(x); });
 }
 
-NlmForwardKernel HSTAR_NLM_FORWARD() {
-    return {affine, reduce, reduce_triples};
+NlmKernel HSTAR_NLM() {
+    return {HSTAR_NLM_BACKWARD(), affine, reduce, reduce_triples};
 }
 
 }  // namespace hstar

@@ -1,6 +1,8 @@
 // Shared by the two halves of the kernel: activations, and which row belongs to which tuple. Included where
 // the code is compiled once per instruction set, so everything is static.
 #pragma once
+#include <type_traits>
+
 #include "lanes/float_lanes.hpp"
 #include "networks/nlm/kernel.hpp"
 
@@ -8,13 +10,7 @@ namespace hstar {
 
 // The lanes for rows of a pitch.
 template <int pitch>
-struct LanesFor {
-    using Type = Floats;
-};
-template <>
-struct LanesFor<kHalfFloats> {
-    using Type = HalfFloats;
-};
+using LanesFor = std::conditional_t<pitch == kHalfFloats, HalfFloats, Floats>;
 
 // 1 / (1 + e^-x), to about two units in the last place. e^t = 2^n e^r with |r| <= log(2) / 2, and e^r by a
 // polynomial of degree 6 (Chebyshev fit, relative error 1.1e-8). min and max return their second operand when

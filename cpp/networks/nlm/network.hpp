@@ -75,14 +75,6 @@ class NlmNetwork {
         std::array<const Sum*, 4> parts{};
     };
 
-    // The pairs that a linear map is applied to, all or one of each colour, and where they are in other
-    // tables.
-    struct PairDomain {
-        int64_t count;
-        const int *first, *second;  // members
-        const int *type, *colour, *set;
-    };
-
     Tensor& tensor(const Block& block) { return tensors_[block.origin][block.arity]; }
     Table& table(const Block& block);
     int64_t num_tuples(int arity) const;
@@ -96,8 +88,6 @@ class NlmNetwork {
     void reduce(int origin, int arity);
     void sum_objects(Tensor& x);
     PairDomain all_pairs() const;
-    PairDomain colours() const;
-    const int* index_in(const PairDomain& domain, const PairIndex* index) const;
     const PairIndex* index_of(const Block& block);
     // Lists what makes up a linear map of pairs: of its expanded part or of the others, by two permutations.
     void list_pair_parts(const Linear& linear, bool expanded, int plain, int mirrored,

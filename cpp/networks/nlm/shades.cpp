@@ -107,7 +107,7 @@ void NlmInputBuilder::build_shades(NlmInput& input, Arena& arena) {
     input.shades = number_triples(n, input.colours, shade, arena);
     int* classes = arena.take_zeros<int>(input.shades.count);
     const NlmRowMap& map = input.triple_class;
-    const int* type = input.colour_type;
+    const int* type = input.colour_pairs.index[0];
     const int* const* pair = input.shades.pair;
     for (int s = 0; map.table && s < input.shades.count; ++s)
         classes[s] = map.table[(static_cast<int64_t>(type[pair[0][s]]) * map.num_types + type[pair[1][s]]) *
