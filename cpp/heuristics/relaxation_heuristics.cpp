@@ -99,7 +99,8 @@ class WideWorkspace {
         data_.plan = ints(ops, 0);
     }
 
-    WideResult explore(const StateBatch& batch, int first, int count, bool sum) {
+    // False if the costs may not fit into 16 bits.
+    bool explore(const StateBatch& batch, int first, int count, bool sum) {
         std::ranges::fill(cost_, 65535);
         std::ranges::fill(free_steps_, 0);
         seeds_.clear();
@@ -177,8 +178,7 @@ void RelaxationHeuristic::evaluate(const StateBatch& batch, float* h, Rows<int>*
 
 bool RelaxationHeuristic::evaluate_wide(const StateBatch& batch, int first, int count, float* h,
                                         Rows<int>* preferred) {
-    WideResult result = wide_->explore(batch, first, count, kind_ != Kind::Max);
-    if (result == WideResult::Overflow) return false;
+    if (!wide_->explore(batch, first, count, kind_ != Kind::Max)) return false;
     states_side_by_side_ += count;
     uint32_t alive = count == kLanes ? ~0u : (1u << count) - 1;
     for (int lane = 0; lane < count; ++lane) {

@@ -19,6 +19,7 @@
 #include <array>
 #include <cstring>
 #include <functional>
+#include <queue>
 #include <utility>
 #include <vector>
 
@@ -39,29 +40,23 @@ void for_each_relaxed_effect(const Task& task, const Limits& limits, See see) {
     const std::vector<char> asked_for = facts_asked_for(task);
     WorkMeter meter(limits);
     std::vector<int> needed, wanted;
+    const auto relax = [&](int op, std::span<const Assignment> condition,
+                           std::span<const Assignment> effects) {
+        needed.clear();
+        wanted.clear();
+        for (auto part : {task.pre[op], condition})
+            for (auto a : part) needed.push_back(task.fact(a));
+        for (auto effect : effects) wanted.push_back(task.fact(effect));
+        meter.spend(16 + needed.size() + wanted.size());
+        std::ranges::sort(needed);
+        std::erase_if(wanted,
+                      [&](int fact) { return !asked_for[fact] || std::ranges::binary_search(needed, fact); });
+        if (!wanted.empty()) see(op, needed, wanted);
+    };
     for (int op = 0; op < task.num_operators(); ++op) {
-        const auto begin = [&] {
-            needed.clear();
-            wanted.clear();
-            for (auto a : task.pre[op]) needed.push_back(task.fact(a));
-        };
-        const auto end = [&] {
-            meter.spend(16 + needed.size() + wanted.size());
-            std::sort(needed.begin(), needed.end());
-            std::erase_if(wanted, [&](int fact) {
-                return !asked_for[fact] || std::binary_search(needed.begin(), needed.end(), fact);
-            });
-            if (!wanted.empty()) see(op, needed, wanted);
-        };
-        begin();
-        for (auto effect : task.effects[op]) wanted.push_back(task.fact(effect));
-        end();
-        for (const ConditionalEffect& effect : task.conditional[op]) {
-            begin();
-            for (auto a : task.condition(effect)) needed.push_back(task.fact(a));
-            wanted.push_back(task.fact(effect.effect));
-            end();
-        }
+        relax(op, {}, task.effects[op]);
+        for (const ConditionalEffect& effect : task.conditional[op])
+            relax(op, task.condition(effect), {&effect.effect, 1});
     }
 }
 
@@ -100,7 +95,7 @@ class KeyQueue {
     void clear() {
         for (int key = low_; key <= high_ && key < static_cast<int>(buckets_.size()); ++key)
             buckets_[key].clear();
-        heap_.clear();
+        heap_ = {};
         taken_ = size_ = 0;
         pushed_ = low_ = high_ = 0;
     }
@@ -108,8 +103,7 @@ class KeyQueue {
     void push(int key, int item) {
         ++size_;
         if (key >= kBuckets) [[unlikely]] {
-            heap_.push_back({key, pushed_++, item});
-            std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
+            heap_.push({key, pushed_++, item});
             return;
         }
         if (key >= static_cast<int>(buckets_.size())) [[unlikely]]
@@ -127,17 +121,17 @@ class KeyQueue {
             taken_ = 0;
             ++low_;
         }
-        std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
-        auto [key, order, item] = heap_.back();
-        heap_.pop_back();
+        const auto [key, order, item] = heap_.top();
+        heap_.pop();
         return {key, item};
     }
 
   private:
     static constexpr int kBuckets = 1 << 14;
     std::vector<std::vector<int>> buckets_;
-    std::vector<std::array<int, 3>> heap_;  // key, order of arrival, item
-    size_t taken_ = 0;                      // of bucket low_
+    using Item = std::array<int, 3>;  // key, order of arrival, item
+    std::priority_queue<Item, std::vector<Item>, std::greater<>> heap_;
+    size_t taken_ = 0;  // of bucket low_
     int pushed_ = 0;
     int low_ = 0, high_ = 0;
     size_t size_ = 0;
