@@ -21,12 +21,11 @@ SetTask::SetTask(const Task& task)
     }
     for (int op = 0; op < task.num_operators(); ++op) {
         for (const ConditionalEffect& effect : task.conditional[op]) {
-            const Assignment only = task.effect_conditions[effect.condition_begin];
-            const bool is_delete = effect.condition_end - effect.condition_begin == 1 &&
-                                   only.variable == effect.effect.variable &&
+            const auto condition = task.condition(effect);
+            const bool is_delete = condition.size() == 1 && condition[0].variable == effect.effect.variable &&
                                    !is_fact[task.fact(effect.effect)];
             if (is_delete)
-                deletes.push(task.fact(only));
+                deletes.push(task.fact(condition[0]));
             else
                 is_usable[op] = 0;
         }
