@@ -250,11 +250,9 @@ void RelaxationHeuristic::extract_relaxed_plan() {
 }
 
 float RelaxationHeuristic::evaluate_one(const int* values, Rows<int>* preferred) {
-    using Combine = RelaxedExploration::Combine;
-    bool reachable = !relaxed_.goal_is_false &&
-                     (kind_ == Kind::Max
-                          ? exploration_.run<Combine::Max>(values, task_.num_variables(), task_.first_fact)
-                          : exploration_.run<Combine::Sum>(values, task_.num_variables(), task_.first_fact));
+    const bool reachable =
+        !relaxed_.goal_is_false &&
+        (kind_ == Kind::Max ? exploration_.run<false>(task_, values) : exploration_.run<true>(task_, values));
     int64_t total = 0;
     if (kind_ == Kind::FF) {
         relaxed_plan_.clear();  // stays empty in dead ends

@@ -152,10 +152,9 @@ class RelaxedExploration {
         for (int fact : relaxed.goals) is_goal_[fact] = 1;
     }
 
-    enum class Combine { Max, Sum };
-    // Returns false if some goal is unreachable.
-    template <Combine combine>
-    bool run(const int* values, int num_variables, const std::vector<int>& first_fact) {
+    // Combines costs by their sum, or else by the largest. Returns false if some goal is unreachable.
+    template <bool sum>
+    bool run(const Task& task, const int* values) {
         std::copy(initial_counters_.begin(), initial_counters_.end(), counters_.begin());
         std::fill(cost_.begin(), cost_.end(), kUnreached);
         std::fill(supporter_.begin(), supporter_.end(), kHolds);
@@ -166,8 +165,8 @@ class RelaxedExploration {
             queue_.push(0, fact);
         };
         seed(relaxed_.always_true);
-        for (int v = 0; v < num_variables; ++v) {
-            int fact = relaxed_.fact_of[first_fact[v] + values[v]];
+        for (int v = 0; v < task.num_variables(); ++v) {
+            int fact = relaxed_.fact_of[task.first_fact[v] + values[v]];
             if (fact >= 0) seed(fact);
         }
         size_t open_goals = relaxed_.goals.size();
@@ -179,11 +178,11 @@ class RelaxedExploration {
             if (is_goal_[fact] && --open_goals == 0) return true;
             for (int op : relaxed_.consumers[fact]) {
                 Counter& counter = counters_[op];
-                int value = combine == Combine::Sum ? std::min(counter.cost + key, kLargest) : counter.cost;
+                int value = sum ? std::min(counter.cost + key, kLargest) : counter.cost;
                 counter.cost = value;
                 if (--counter.unsatisfied > 0) continue;
                 // Facts are settled in order of cost, so the last precondition is the most expensive one.
-                if (combine == Combine::Max) value = std::min(value + key, kLargest);
+                if (!sum) value = std::min(value + key, kLargest);
                 const int free_steps = value == key ? free_steps_[fact] + 1 : 0;
                 uint32_t end = relaxed_.eff.offset[op + 1];
                 for (uint32_t edge = relaxed_.eff.offset[op]; edge < end; ++edge) {
@@ -204,7 +203,7 @@ class RelaxedExploration {
     }
 
     int cost(int fact) const { return cost_[fact]; }
-    // The effect that reaches the fact, as above; after Combine::Sum only.
+    // The effect that reaches the fact, as above; after sums only.
     int supporter(int fact) const { return supporter_[fact]; }
     static constexpr int kHolds = -1;
 
