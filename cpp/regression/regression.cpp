@@ -108,12 +108,10 @@ bool Regression::is_valid(int op) {
             removed_.push_back(held);
             erase(held);
         }
-    bool is_possible = true;
-    for (Assignment needed : task_.pre[op]) {
-        int fact = task_.fact(needed);
-        if (contains(fact) || !is_possible) continue;
-        is_possible = !meets(fact);
-    }
+    const bool is_possible = std::ranges::all_of(task_.pre[op], [&](Assignment needed) {
+        const int fact = task_.fact(needed);
+        return contains(fact) || !meets(fact);
+    });
     for (int fact : removed_) insert(fact);
     return is_possible;
 }
