@@ -60,7 +60,6 @@ struct Task {
     int num_facts() const { return static_cast<int>(variable_of.size()); }
     int num_operators() const { return static_cast<int>(cost.size()); }
     int fact(Assignment a) const { return first_fact[a.variable] + a.value; }
-    bool has_conditional_effects() const { return !conditional.data.empty(); }
     bool is_artificial(int op) const { return origin[op].schema < 0; }
 
     std::span<const Assignment> condition(const ConditionalEffect& e) const {
