@@ -114,10 +114,10 @@ class GroupFinder {
         const int num_instances = tuples.size();
         std::vector<int> weight(num_instances, 0);
         for (int fact : members_) weight[instance_[fact]] += task_.init[fact];
-        alive_.assign(num_instances, 1);
+        alive_.clear();
+        for (int w : weight) alive_.push_back(w <= 1);
+        auto num_alive = std::ranges::count(alive_, 1);
         balance_.assign(num_instances, 0);
-        int num_alive = 0;
-        for (int i = 0; i < num_instances; ++i) num_alive += (alive_[i] = weight[i] <= 1);
 
         ++round_;
         int threat = -1, threatened = -1;
@@ -146,8 +146,7 @@ class GroupFinder {
         deletes_.clear();
         adds_.clear();
         auto report = [&](int instance) {
-            if (std::find(broken_.begin(), broken_.end(), instance) == broken_.end())
-                broken_.push_back(instance);
+            if (std::ranges::find(broken_, instance) == broken_.end()) broken_.push_back(instance);
         };
         const auto effects = task_.effects[op];
         for (const StripsEffect& effect : effects) {
