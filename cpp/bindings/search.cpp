@@ -81,7 +81,7 @@ Dict to_dict(const BoundSpace& bound, const StateSpace& space, const SearchResul
     d["deadends"] = result.counters.deadends;
     d["initial_h"] = result.initial_h;
     d["states"] = result.num_states;
-    d["state_bytes"] = result.state_bytes;
+    d["state_bytes"] = space.packing().num_bytes();
     d["search_time"] = result.seconds;
     nb::list plan;
     int64_t plan_cost = 0;
@@ -128,7 +128,6 @@ class PreparedSearch {
             result = deepening ? deepening->search(space.initial_state, options_)
                                : run_search(space, evaluators_, options_);
         });
-        result.state_bytes = space.packing().num_bytes();
         return result;
     }
 

@@ -209,8 +209,6 @@ void bind_task(nb::module_& m) {
     nb::class_<BoundTask, BoundSpace>(m, "Task")
         .def_prop_ro("num_facts", [](const BoundTask& b) { return b.task.num_facts(); })
         .def_prop_ro("num_operators", [](const BoundTask& b) { return b.task.num_operators(); })
-        .def_prop_ro("has_conditional_effects",
-                     [](const BoundTask& b) { return b.task.has_conditional_effects(); })
         .def_prop_ro("goal", [](const BoundTask& b) { return assignments(b.task.goal); })
         .def_prop_ro("goal_is_false", [](const BoundTask& b) { return b.task.goal_is_false; })
         .def_prop_ro("initial_values", [](const BoundTask& b) { return b.task.initial_state; })

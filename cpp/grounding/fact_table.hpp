@@ -28,6 +28,7 @@ class FactTable {
         return numbering_.find(hash(predicate, args), [&](int fact) { return is(fact, predicate, args); });
     }
     int size() const { return numbering_.size(); }
+    int num_predicates() const { return static_cast<int>(arity_.size()); }
     int predicate(int fact) const { return predicate_[fact]; }
     std::span<const int> args(int fact) const {
         return {args_.data() + begin_[fact], static_cast<size_t>(arity_[predicate_[fact]])};

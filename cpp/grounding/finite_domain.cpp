@@ -172,13 +172,11 @@ class TaskBuilder {
         const int number = find_or_add(pre, effects, conditional), cost = static_cast<int>(strips_.cost[op]);
         if (number == task_.num_operators()) {
             task_.cost.push_back(std::numeric_limits<int>::max());
-            task_.op_schema.emplace_back();
-            task_.op_tuple.emplace_back();
+            task_.origin.emplace_back();
         }
         if (cost >= task_.cost[number]) return;
         task_.cost[number] = cost;
-        task_.op_schema[number] = strips_.origin[op].schema;
-        task_.op_tuple[number] = strips_.origin[op].instance;
+        task_.origin[number] = strips_.origin[op];
     }
 
     void set_goal() {
@@ -320,8 +318,7 @@ Task ground(std::shared_ptr<const LiftedTask> lifted, const GroundingOptions& op
     Reachability reached = explore(*lifted, limits);
     StripsTask strips = instantiate(*lifted, reached, options.keep_constant, limits);
     compile_away_negation(strips);
-    int num_predicates = static_cast<int>(lifted->predicates.size()) + 1;
-    auto groups = find_mutex_groups(strips, reached.facts, num_predicates, limits);
+    auto groups = find_mutex_groups(strips, reached.facts, limits);
     Relevance relevance = find_relevant(strips);
     auto keep = choose_facts(strips, relevance, options.keep_irrelevant);
 

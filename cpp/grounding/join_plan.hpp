@@ -23,7 +23,6 @@ class FactIndex {
         const auto [group, is_new] = keys_.intern(0, key_.data());
         if (is_new) groups_.emplace_back();
         groups_[group].push_back(fact);
-        ++size_;
     }
 
     // The facts with these arguments at the key positions; valid until the next one is added.
@@ -32,9 +31,7 @@ class FactIndex {
         return group < 0 ? std::span<const int>() : groups_[group];
     }
     const std::vector<int>& positions() const { return positions_; }
-    double mean_group_size() const {
-        return static_cast<double>(size_) / static_cast<double>(std::max<size_t>(1, groups_.size()));
-    }
+    int num_groups() const { return keys_.size(); }
 
   private:
     const FactTable& facts_;
@@ -42,7 +39,6 @@ class FactIndex {
     std::vector<int> key_;
     FactTable keys_;  // the arguments at the key positions; the number is that of the group
     std::vector<std::vector<int>> groups_;
-    size_t size_ = 0;  // of all groups
 };
 
 struct Rule {
@@ -156,8 +152,9 @@ class JoinPlanner {
         auto positions = bound_positions(atom, bound);
         if (positions.size() == atom.args.size()) return 0.0;
         if (!is_fluent_[atom.predicate]) {
-            if (positions.empty()) return static_cast<double>(static_facts_[atom.predicate].size());
-            return index_for(atom.predicate, positions)->mean_group_size();
+            const auto facts = static_cast<double>(static_facts_[atom.predicate].size());
+            if (positions.empty()) return facts;
+            return facts / std::max(1, index_for(atom.predicate, positions)->num_groups());
         }
         double matches = 1;
         for (Term term : atom.args)

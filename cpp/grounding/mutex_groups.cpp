@@ -10,7 +10,6 @@
 // where others fail.
 #include <algorithm>
 #include <deque>
-#include <set>
 
 #include "grounding/strips.hpp"
 
@@ -33,9 +32,10 @@ using Candidate = std::vector<Part>;  // sorted, at most one part per predicate
 
 class GroupFinder {
   public:
-    GroupFinder(const StripsTask& task, const FactTable& facts, int num_predicates, const Limits& limits)
-        : task_(task), facts_(facts), num_predicates_(num_predicates), meter_(limits) {
+    GroupFinder(const StripsTask& task, const FactTable& facts, const Limits& limits)
+        : task_(task), facts_(facts), meter_(limits) {
         // Complement facts have predicates of their own.
+        const int num_predicates = facts.num_predicates();
         facts_of_.resize(2 * num_predicates);
         predicate_.resize(task.num_facts);
         for (int fact = 0; fact < task.num_facts; ++fact) {
@@ -64,7 +64,7 @@ class GroupFinder {
     }
 
     std::vector<std::vector<int>> run() {
-        for (int predicate = 0; predicate < 2 * num_predicates_; ++predicate) {
+        for (int predicate = 0; predicate < static_cast<int>(facts_of_.size()); ++predicate) {
             if (facts_of_[predicate].empty() || adders_of_[predicate].empty()) continue;
             int arity = static_cast<int>(args(facts_of_[predicate][0]).size());
             for (int counted = kCounted; counted < arity; ++counted) {
@@ -88,7 +88,7 @@ class GroupFinder {
 
     void enqueue(Candidate candidate) {
         std::sort(candidate.begin(), candidate.end());
-        if (queue_.size() < kMaxCandidates && known_.insert(candidate).second)
+        if (queue_.size() < kMaxCandidates && std::ranges::find(queue_, candidate) == queue_.end())
             queue_.push_back(std::move(candidate));
     }
 
@@ -114,10 +114,10 @@ class GroupFinder {
         const int num_instances = tuples.size();
         std::vector<int> weight(num_instances, 0);
         for (int fact : members_) weight[instance_[fact]] += task_.init[fact];
-        alive_.assign(num_instances, 1);
+        alive_.clear();
+        for (int w : weight) alive_.push_back(w <= 1);
+        auto num_alive = std::ranges::count(alive_, 1);
         balance_.assign(num_instances, 0);
-        int num_alive = 0;
-        for (int i = 0; i < num_instances; ++i) num_alive += (alive_[i] = weight[i] <= 1);
 
         ++round_;
         int threat = -1, threatened = -1;
@@ -146,8 +146,7 @@ class GroupFinder {
         deletes_.clear();
         adds_.clear();
         auto report = [&](int instance) {
-            if (std::find(broken_.begin(), broken_.end(), instance) == broken_.end())
-                broken_.push_back(instance);
+            if (std::ranges::find(broken_, instance) == broken_.end()) broken_.push_back(instance);
         };
         const auto effects = task_.effects[op];
         for (const StripsEffect& effect : effects) {
@@ -249,14 +248,12 @@ class GroupFinder {
 
     const StripsTask& task_;
     const FactTable& facts_;
-    int num_predicates_;
     WorkMeter meter_;
     std::vector<int> predicate_;               // per fact
     std::vector<std::vector<int>> facts_of_;   // per predicate
     std::vector<std::vector<int>> adders_of_;  // per predicate: operators
     Rows<int> given_up_;                       // per operator: facts it requires and deletes
     std::deque<Candidate> queue_;
-    std::set<Candidate> known_;
     std::vector<int> instance_;                          // per fact, of the candidate under proof
     std::vector<int> members_;                           // the facts of this candidate
     std::vector<char> alive_;                            // per instance
@@ -274,8 +271,8 @@ class GroupFinder {
 }  // namespace
 
 std::vector<std::vector<int>> find_mutex_groups(const StripsTask& task, const FactTable& facts,
-                                                int num_predicates, const Limits& limits) {
-    return GroupFinder(task, facts, num_predicates, limits).run();
+                                                const Limits& limits) {
+    return GroupFinder(task, facts, limits).run();
 }
 
 }  // namespace hstar

@@ -18,7 +18,7 @@ namespace {
 class Explorer {
   public:
     Explorer(const LiftedTask& lifted, const Limits& limits)
-        : lifted_(lifted), meter_(limits), result_{FactTable(arities(lifted)), 0, {}, {}, {}} {
+        : lifted_(lifted), meter_(limits), result_{FactTable(arities_of_atoms(lifted)), 0, {}, {}, {}} {
         for (const auto& objects : lifted.type_sets) {
             is_of_type_.emplace_back(lifted.objects.size(), 0);
             for (int object : objects) is_of_type_.back()[object] = 1;
@@ -47,12 +47,6 @@ class Explorer {
     }
 
   private:
-    static std::vector<int> arities(const LiftedTask& lifted) {
-        auto arity = lifted.predicate_arity;
-        arity.push_back(0);  // the artificial goal
-        return arity;
-    }
-
     void find_fluents() {
         result_.is_fluent.assign(lifted_.predicates.size() + 1, 0);
         result_.is_fluent[artificial_goal_predicate(lifted_)] = 1;

@@ -7,7 +7,7 @@
 #include "grounding/fact_table.hpp"
 #include "runtime/limits.hpp"
 #include "runtime/rows.hpp"
-#include "task/lifted.hpp"
+#include "task/task.hpp"
 
 namespace hstar {
 
@@ -36,12 +36,6 @@ struct StripsEffect {
     uint32_t condition : 31;  // 0: it has none
     uint32_t adds : 1;
     bool is_conditional() const { return condition > 0; }
-};
-
-// Where an operator came from, to print its name.
-struct OperatorOrigin {
-    int schema = -1;        // -1: reaches the artificial goal fact, never printed
-    uint32_t instance = 0;  // which parameter tuple of the schema
 };
 
 // Conditions hold literals until compile_away_negation(), facts afterwards.
@@ -74,7 +68,7 @@ void compile_away_negation(StripsTask& task);
 
 // Sets of facts of which at most one is true in any reachable state.
 std::vector<std::vector<int>> find_mutex_groups(const StripsTask& task, const FactTable& facts,
-                                                int num_predicates, const Limits& limits);
+                                                const Limits& limits);
 
 // Facts that can matter for reaching the goal, and the operators that can help with one of them.
 struct Relevance {

@@ -229,11 +229,9 @@ class LandmarkCut : public Evaluator {
 
     // Whether a part that enters Z may have its supporter there, and so stays out of the cut.
     bool has_supporter_in_zone(int p) const {
-        const int supporter = parts_[p].supporter, largest = hmax_[supporter];
-        if (in_zone_[supporter]) return true;
-        for (int fact : pre_[p])
-            if (in_zone_[fact] && hmax_[fact] == largest) return true;
-        return false;
+        const int largest = hmax_[parts_[p].supporter];
+        return std::ranges::any_of(pre_[p],
+                                   [&](int fact) { return in_zone_[fact] && hmax_[fact] == largest; });
     }
 
     // Whether the fact is reached in the justification graph without an operator that enters Z: depth-first

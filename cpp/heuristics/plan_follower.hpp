@@ -40,7 +40,7 @@ class PlanFollower {
             }
             steps_.push_back({op, true, false});
         }
-        for (Step& step : steps_) look_again(step);
+        for (Step& step : steps_) set_applicable(step, is_possible(step.op));
         // Each turn takes one of the steps, or is the last.
         while (!task_.is_goal(values_.data())) {
             const int step = choose();
@@ -111,7 +111,7 @@ class PlanFollower {
         const auto look_where_changed = [&](int variable) {
             if (values_[variable] == next_values_[variable]) return;
             for (int other : asking_[variable])
-                if (steps_[other].is_left) look_again(steps_[other]);
+                if (Step& step = steps_[other]; step.is_left) set_applicable(step, is_possible(step.op));
         };
         for (Assignment a : task_.effects[op]) look_where_changed(a.variable);
         for (const ConditionalEffect& e : task_.conditional[op]) look_where_changed(e.effect.variable);
@@ -148,7 +148,6 @@ class PlanFollower {
         return false;
     }
 
-    void look_again(Step& step) { set_applicable(step, is_possible(step.op)); }
     void set_applicable(Step& step, bool is_applicable) {
         if (std::exchange(step.is_applicable, is_applicable) == is_applicable) return;
         for (Assignment a : task_.pre[step.op]) readers_[a.variable] += is_applicable ? 1 : -1;

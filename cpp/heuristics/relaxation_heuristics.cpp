@@ -99,7 +99,8 @@ class WideWorkspace {
         data_.plan = ints(ops, 0);
     }
 
-    WideResult explore(const StateBatch& batch, int first, int count, bool sum) {
+    // False if the costs may not fit into 16 bits.
+    bool explore(const StateBatch& batch, int first, int count, bool sum) {
         std::ranges::fill(cost_, 65535);
         std::ranges::fill(free_steps_, 0);
         seeds_.clear();
@@ -177,8 +178,7 @@ void RelaxationHeuristic::evaluate(const StateBatch& batch, float* h, Rows<int>*
 
 bool RelaxationHeuristic::evaluate_wide(const StateBatch& batch, int first, int count, float* h,
                                         Rows<int>* preferred) {
-    WideResult result = wide_->explore(batch, first, count, kind_ != Kind::Max);
-    if (result == WideResult::Overflow) return false;
+    if (!wide_->explore(batch, first, count, kind_ != Kind::Max)) return false;
     states_side_by_side_ += count;
     uint32_t alive = count == kLanes ? ~0u : (1u << count) - 1;
     for (int lane = 0; lane < count; ++lane) {
@@ -250,11 +250,9 @@ void RelaxationHeuristic::extract_relaxed_plan() {
 }
 
 float RelaxationHeuristic::evaluate_one(const int* values, Rows<int>* preferred) {
-    using Combine = RelaxedExploration::Combine;
-    bool reachable = !relaxed_.goal_is_false &&
-                     (kind_ == Kind::Max
-                          ? exploration_.run<Combine::Max>(values, task_.num_variables(), task_.first_fact)
-                          : exploration_.run<Combine::Sum>(values, task_.num_variables(), task_.first_fact));
+    const bool reachable =
+        !relaxed_.goal_is_false &&
+        (kind_ == Kind::Max ? exploration_.run<false>(task_, values) : exploration_.run<true>(task_, values));
     int64_t total = 0;
     if (kind_ == Kind::FF) {
         relaxed_plan_.clear();  // stays empty in dead ends

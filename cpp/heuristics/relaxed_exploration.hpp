@@ -19,6 +19,7 @@
 #include <array>
 #include <cstring>
 #include <functional>
+#include <queue>
 #include <utility>
 #include <vector>
 
@@ -39,29 +40,23 @@ void for_each_relaxed_effect(const Task& task, const Limits& limits, See see) {
     const std::vector<char> asked_for = facts_asked_for(task);
     WorkMeter meter(limits);
     std::vector<int> needed, wanted;
+    const auto relax = [&](int op, std::span<const Assignment> condition,
+                           std::span<const Assignment> effects) {
+        needed.clear();
+        wanted.clear();
+        for (auto part : {task.pre[op], condition})
+            for (auto a : part) needed.push_back(task.fact(a));
+        for (auto effect : effects) wanted.push_back(task.fact(effect));
+        meter.spend(16 + needed.size() + wanted.size());
+        std::ranges::sort(needed);
+        std::erase_if(wanted,
+                      [&](int fact) { return !asked_for[fact] || std::ranges::binary_search(needed, fact); });
+        if (!wanted.empty()) see(op, needed, wanted);
+    };
     for (int op = 0; op < task.num_operators(); ++op) {
-        const auto begin = [&] {
-            needed.clear();
-            wanted.clear();
-            for (auto a : task.pre[op]) needed.push_back(task.fact(a));
-        };
-        const auto end = [&] {
-            meter.spend(16 + needed.size() + wanted.size());
-            std::sort(needed.begin(), needed.end());
-            std::erase_if(wanted, [&](int fact) {
-                return !asked_for[fact] || std::binary_search(needed.begin(), needed.end(), fact);
-            });
-            if (!wanted.empty()) see(op, needed, wanted);
-        };
-        begin();
-        for (auto effect : task.effects[op]) wanted.push_back(task.fact(effect));
-        end();
-        for (const ConditionalEffect& effect : task.conditional[op]) {
-            begin();
-            for (auto a : task.condition(effect)) needed.push_back(task.fact(a));
-            wanted.push_back(task.fact(effect.effect));
-            end();
-        }
+        relax(op, {}, task.effects[op]);
+        for (const ConditionalEffect& effect : task.conditional[op])
+            relax(op, task.condition(effect), {&effect.effect, 1});
     }
 }
 
@@ -100,7 +95,7 @@ class KeyQueue {
     void clear() {
         for (int key = low_; key <= high_ && key < static_cast<int>(buckets_.size()); ++key)
             buckets_[key].clear();
-        heap_.clear();
+        heap_ = {};
         taken_ = size_ = 0;
         pushed_ = low_ = high_ = 0;
     }
@@ -108,8 +103,7 @@ class KeyQueue {
     void push(int key, int item) {
         ++size_;
         if (key >= kBuckets) [[unlikely]] {
-            heap_.push_back({key, pushed_++, item});
-            std::push_heap(heap_.begin(), heap_.end(), std::greater<>());
+            heap_.push({key, pushed_++, item});
             return;
         }
         if (key >= static_cast<int>(buckets_.size())) [[unlikely]]
@@ -127,17 +121,17 @@ class KeyQueue {
             taken_ = 0;
             ++low_;
         }
-        std::pop_heap(heap_.begin(), heap_.end(), std::greater<>());
-        auto [key, order, item] = heap_.back();
-        heap_.pop_back();
+        const auto [key, order, item] = heap_.top();
+        heap_.pop();
         return {key, item};
     }
 
   private:
     static constexpr int kBuckets = 1 << 14;
     std::vector<std::vector<int>> buckets_;
-    std::vector<std::array<int, 3>> heap_;  // key, order of arrival, item
-    size_t taken_ = 0;                      // of bucket low_
+    using Item = std::array<int, 3>;  // key, order of arrival, item
+    std::priority_queue<Item, std::vector<Item>, std::greater<>> heap_;
+    size_t taken_ = 0;  // of bucket low_
     int pushed_ = 0;
     int low_ = 0, high_ = 0;
     size_t size_ = 0;
@@ -158,10 +152,9 @@ class RelaxedExploration {
         for (int fact : relaxed.goals) is_goal_[fact] = 1;
     }
 
-    enum class Combine { Max, Sum };
-    // Returns false if some goal is unreachable.
-    template <Combine combine>
-    bool run(const int* values, int num_variables, const std::vector<int>& first_fact) {
+    // Combines costs by their sum, or else by the largest. Returns false if some goal is unreachable.
+    template <bool sum>
+    bool run(const Task& task, const int* values) {
         std::copy(initial_counters_.begin(), initial_counters_.end(), counters_.begin());
         std::fill(cost_.begin(), cost_.end(), kUnreached);
         std::fill(supporter_.begin(), supporter_.end(), kHolds);
@@ -172,8 +165,8 @@ class RelaxedExploration {
             queue_.push(0, fact);
         };
         seed(relaxed_.always_true);
-        for (int v = 0; v < num_variables; ++v) {
-            int fact = relaxed_.fact_of[first_fact[v] + values[v]];
+        for (int v = 0; v < task.num_variables(); ++v) {
+            int fact = relaxed_.fact_of[task.first_fact[v] + values[v]];
             if (fact >= 0) seed(fact);
         }
         size_t open_goals = relaxed_.goals.size();
@@ -185,11 +178,11 @@ class RelaxedExploration {
             if (is_goal_[fact] && --open_goals == 0) return true;
             for (int op : relaxed_.consumers[fact]) {
                 Counter& counter = counters_[op];
-                int value = combine == Combine::Sum ? std::min(counter.cost + key, kLargest) : counter.cost;
+                int value = sum ? std::min(counter.cost + key, kLargest) : counter.cost;
                 counter.cost = value;
                 if (--counter.unsatisfied > 0) continue;
                 // Facts are settled in order of cost, so the last precondition is the most expensive one.
-                if (combine == Combine::Max) value = std::min(value + key, kLargest);
+                if (!sum) value = std::min(value + key, kLargest);
                 const int free_steps = value == key ? free_steps_[fact] + 1 : 0;
                 uint32_t end = relaxed_.eff.offset[op + 1];
                 for (uint32_t edge = relaxed_.eff.offset[op]; edge < end; ++edge) {
@@ -210,7 +203,7 @@ class RelaxedExploration {
     }
 
     int cost(int fact) const { return cost_[fact]; }
-    // The effect that reaches the fact, as above; after Combine::Sum only.
+    // The effect that reaches the fact, as above; after sums only.
     int supporter(int fact) const { return supporter_[fact]; }
     static constexpr int kHolds = -1;
 

@@ -45,9 +45,9 @@ RelaxedTask::RelaxedTask(const Task& task, CostType cost_type, const Limits& lim
     WorkMeter meter(limits);
     for (auto& edges : draft.eff) {
         meter.spend(1 + 8 * edges.size());
-        std::stable_sort(edges.begin(), edges.end(), [](Edge a, Edge b) { return a.fact < b.fact; });
-        edges.erase(std::unique(edges.begin(), edges.end(), [](Edge a, Edge b) { return a.fact == b.fact; }),
-                    edges.end());
+        std::ranges::stable_sort(edges, {}, &Edge::fact);
+        const auto repeated = std::ranges::unique(edges, {}, &Edge::fact);
+        edges.erase(repeated.begin(), repeated.end());
     }
 
     // Number facts and operators by a breadth-first exploration from the initial state.
@@ -88,8 +88,7 @@ RelaxedTask::RelaxedTask(const Task& task, CostType cost_type, const Limits& lim
         std::sort(pre.data.begin() + pre.offset.back(), pre.data.end());
         pre.close_row();
         std::vector<Edge>& edges = draft.eff[op];
-        std::sort(edges.begin(), edges.end(),
-                  [&](Edge a, Edge b) { return number[a.fact] < number[b.fact]; });
+        std::ranges::sort(edges, {}, [&](Edge edge) { return number[edge.fact]; });
         for (Edge edge : edges) {
             eff.push(number[edge.fact]);
             edge_origin.push_back(edge.origin);

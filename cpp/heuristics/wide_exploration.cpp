@@ -48,7 +48,7 @@ static inline Lanes operator_free_steps(const WideKernelData& d, const int* reco
 }
 
 template <bool sum, bool with_free_steps>
-static WideResult explore_lanes(WideKernelData& d, const int* seeds, int num_seeds) {
+static bool explore_lanes(WideKernelData& d, const int* seeds, int num_seeds) {
     int queued = 0, key = 0, settled_goals = 0;
     LaneMask large = 0;
     const Lanes limit = fill(static_cast<uint16_t>(d.cost_limit));
@@ -96,19 +96,19 @@ static WideResult explore_lanes(WideKernelData& d, const int* seeds, int num_see
             }
         }
     }
-    // A finite cost is exact; one that is missing may be missing because a sum overflowed.
     // Leave the queue empty for the next call.
     for (; queued > 0; ++key)
         for (int fact; (fact = d.next[d.num_facts + key]) < d.num_facts; --queued) unlink(d, fact);
+    // A finite cost is exact; one that is missing may be missing because a sum overflowed.
+    if (!large) return true;
     while (settled_goals < d.num_goals &&
            less(load(d.cost + static_cast<int64_t>(d.goals[settled_goals]) * kLanes), fill(65535)) ==
                ~LaneMask{0})
         ++settled_goals;
-    if (settled_goals == d.num_goals) return WideResult::Settled;
-    return large ? WideResult::Overflow : WideResult::SomeUnreachable;
+    return settled_goals == d.num_goals;
 }
 
-static WideResult explore(WideKernelData& d, const int* seeds, int num_seeds, bool sum) {
+static bool explore(WideKernelData& d, const int* seeds, int num_seeds, bool sum) {
     if (!sum) return explore_lanes<false, false>(d, seeds, num_seeds);
     return d.free_steps ? explore_lanes<true, true>(d, seeds, num_seeds)
                         : explore_lanes<true, false>(d, seeds, num_seeds);

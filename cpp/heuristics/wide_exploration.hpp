@@ -47,12 +47,10 @@ struct WideKernelData {
     int plan_size;
 };
 
-enum class WideResult { Settled, SomeUnreachable, Overflow };
-
 struct WideKernel {
     // `seeds`: facts that hold in some lane; their costs are 0 in those lanes, everything else 65535. All
-    // free_steps are 0.
-    WideResult (*explore)(WideKernelData& data, const int* seeds, int num_seeds, bool sum);
+    // free_steps are 0. False if 16 bits may not suffice.
+    bool (*explore)(WideKernelData& data, const int* seeds, int num_seeds, bool sum);
     // After explore(sum = true), with free_steps if operators are free: the relaxed plans of the given lanes.
     void (*extract)(WideKernelData& data, uint32_t lanes);
 };

@@ -22,8 +22,7 @@ class Completer {
         for (int fact = 0; fact < task_.num_facts(); ++fact)
             if (task.is_fact[fact]) free_.push_back(fact);
         for (auto [negation, atom] : task.negations) std::erase(free_, negation);
-        Rows<int> groups;
-        for (const auto& group : task_.mutex_groups) groups.add_row(group);
+        const auto& groups = task_.mutex_groups;
         groups_of_ = transpose(groups, task_.num_facts());
         members_.resize(groups.size());
         group_order_.resize(groups.size());

@@ -97,8 +97,8 @@ class PairReachability {
         for (const ConditionalEffect& first : effects) {
             const int fact = task_.fact(first.effect);
             if (!set_task_.is_fact[fact]) continue;
-            find_kept(task_.pre[op], condition(first));
-            if (!is_consistent(op, condition(first), {})) continue;
+            find_kept(task_.pre[op], task_.condition(first));
+            if (!is_consistent(op, task_.condition(first), {})) continue;
             for (Assignment effect : task_.effects[op]) clear_variable(effect.variable);
             clear_variable(first.effect.variable);
             join({fact}, always);
@@ -106,15 +106,10 @@ class PairReachability {
             for (const ConditionalEffect& second : effects)
                 if (set_task_.is_fact[task_.fact(second.effect)] &&
                     second.effect.variable != first.effect.variable &&
-                    is_consistent(op, condition(first), condition(second)))
+                    is_consistent(op, task_.condition(first), task_.condition(second)))
                     join({fact}, {task_.fact(second.effect)});
             set(fact, fact);
         }
-    }
-
-    std::span<const Assignment> condition(const ConditionalEffect& effect) const {
-        return std::span(task_.effect_conditions)
-            .subspan(effect.condition_begin, effect.condition_end - effect.condition_begin);
     }
 
     bool is_consistent(int op, std::span<const Assignment> a, std::span<const Assignment> b) {

@@ -21,12 +21,11 @@ SetTask::SetTask(const Task& task)
     }
     for (int op = 0; op < task.num_operators(); ++op) {
         for (const ConditionalEffect& effect : task.conditional[op]) {
-            const Assignment only = task.effect_conditions[effect.condition_begin];
-            const bool is_delete = effect.condition_end - effect.condition_begin == 1 &&
-                                   only.variable == effect.effect.variable &&
+            const auto condition = task.condition(effect);
+            const bool is_delete = condition.size() == 1 && condition[0].variable == effect.effect.variable &&
                                    !is_fact[task.fact(effect.effect)];
             if (is_delete)
-                deletes.push(task.fact(only));
+                deletes.push(task.fact(condition[0]));
             else
                 is_usable[op] = 0;
         }
@@ -109,12 +108,10 @@ bool Regression::is_valid(int op) {
             removed_.push_back(held);
             erase(held);
         }
-    bool is_possible = true;
-    for (Assignment needed : task_.pre[op]) {
-        int fact = task_.fact(needed);
-        if (contains(fact) || !is_possible) continue;
-        is_possible = !meets(fact);
-    }
+    const bool is_possible = std::ranges::all_of(task_.pre[op], [&](Assignment needed) {
+        const int fact = task_.fact(needed);
+        return contains(fact) || !meets(fact);
+    });
     for (int fact : removed_) insert(fact);
     return is_possible;
 }

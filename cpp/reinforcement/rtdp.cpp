@@ -10,12 +10,6 @@
 
 namespace hstar {
 
-namespace {
-
-constexpr float kNever = std::numeric_limits<float>::infinity();
-
-}  // namespace
-
 RtdpLearner::RtdpLearner(std::vector<EnvironmentProblem*> problems, std::vector<int> bucket_of,
                          const NlmShape& shape, std::vector<float> theta, const RtdpOptions& options,
                          uint64_t seed, int threads)
@@ -212,7 +206,7 @@ float& RtdpLearner::upper(Place place) {
     std::vector<float>& known = upper_[place.problem];
     EnvironmentProblem& world = *problems_[place.problem];
     while (known.size() < world.size())
-        known.push_back(world.is_goal(static_cast<StateId>(known.size())) ? 0 : kNever);
+        known.push_back(world.is_goal(static_cast<StateId>(known.size())) ? 0 : INFINITY);
     return known[place.state];
 }
 

@@ -1,10 +1,10 @@
 #include "runtime/limits.hpp"
 
 #include <signal.h>
-#include <time.h>
 #include <unistd.h>
 
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <fstream>
 #include <mutex>
@@ -39,9 +39,7 @@ uint64_t resident_bytes() {
 }  // namespace
 
 double monotonic_seconds() {
-    timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return static_cast<double>(now.tv_sec) + 1e-9 * static_cast<double>(now.tv_nsec);
+    return std::chrono::duration<double>(std::chrono::steady_clock::now().time_since_epoch()).count();
 }
 
 uint64_t peak_resident_bytes() {

@@ -9,19 +9,24 @@
 namespace hstar {
 
 class Numbering {
+    struct Always {
+        bool operator()(int) const { return true; }
+    };
+
   public:
     void clear() {
         std::fill(slots_.begin(), slots_.end(), -1);
         hashes_.clear();
     }
-    // The number of a key, or -1. `same(number)` compares the key with the one of that number.
-    template <class Same>
-    int find(uint64_t hash, Same same) const {
+    // The number of a key, or -1. `same(number)` compares the key with the one of that number; keys that are
+    // hashes themselves need no comparison.
+    template <class Same = Always>
+    int find(uint64_t hash, Same same = {}) const {
         return slots_[slot_of(hash, same)];
     }
     // The number of a key and whether it is new.
-    template <class Same>
-    std::pair<int, bool> find_or_add(uint64_t hash, Same same) {
+    template <class Same = Always>
+    std::pair<int, bool> find_or_add(uint64_t hash, Same same = {}) {
         if (2 * hashes_.size() >= slots_.size()) grow();
         int& number = slots_[slot_of(hash, same)];
         if (number >= 0) return {number, false};

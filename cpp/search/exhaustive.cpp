@@ -2,6 +2,7 @@
 
 #include <functional>
 #include <queue>
+#include <ranges>
 
 #include "search/search_space.hpp"
 
@@ -13,25 +14,24 @@ std::optional<StateGraph> explore_exhaustively(const StateSpace& space, size_t m
     options.limits = limits;
     SearchSpace found(space, {}, options);
     const StateRegistry& registry = found.registry;
-    std::vector<int> parents, edge_ops;  // of edges
-    Rows<int> children;                  // per edge: one
+    struct Edge {
+        int parent, op, child;
+    };
+    std::vector<Edge> edges;
     found.insert_initial();
     for (StateId id = 0; id < registry.size(); ++id) {
         found.exhausted();  // throws Stopped
         found.generate(id);
-        for (const auto& successor : found.successors) {
-            children.push(static_cast<int>(successor.id));
-            children.close_row();
-            parents.push_back(static_cast<int>(id));
-            edge_ops.push_back(successor.op);
-        }
+        for (const auto& successor : found.successors)
+            edges.push_back({static_cast<int>(id), successor.op, static_cast<int>(successor.id)});
         if (registry.size() > max_states) return std::nullopt;
     }
 
     constexpr int64_t kUnreached = std::numeric_limits<int64_t>::max();
     constexpr int kNoEdge = -1;
     const int count = static_cast<int>(registry.size());
-    const Rows<int> incoming = transpose(children, count);
+    const auto child_of = [](const Edge& edge) { return std::span(&edge.child, 1); };
+    const Rows<int> incoming = transpose(std::views::transform(edges, child_of), count);
     std::vector<int64_t> h(count, kUnreached);
     std::vector<int> best(count, kNoEdge);  // the edge to take; none in goals and dead ends
     using Entry = std::pair<int64_t, int>;
@@ -44,10 +44,11 @@ std::optional<StateGraph> explore_exhaustively(const StateSpace& space, size_t m
         open.pop();
         if (distance > h[child]) continue;
         for (int edge : incoming[child]) {
-            const int64_t through = distance + space.cost(edge_ops[edge]);
-            if (through >= h[parents[edge]]) continue;
-            best[parents[edge]] = edge;
-            open.emplace(h[parents[edge]] = through, parents[edge]);
+            const auto [parent, op, _] = edges[edge];
+            const int64_t through = distance + space.cost(op);
+            if (through >= h[parent]) continue;
+            best[parent] = edge;
+            open.emplace(h[parent] = through, parent);
         }
     }
 
@@ -59,8 +60,8 @@ std::optional<StateGraph> explore_exhaustively(const StateSpace& space, size_t m
         graph.h.push_back(h[id] == kUnreached ? std::numeric_limits<float>::infinity()
                                               : static_cast<float>(h[id]));
     }
-    for (int id = 0; best[id] != kNoEdge; id = children.data[best[id]])
-        graph.plan.push_back(edge_ops[best[id]]);
+    for (int id = 0; best[id] != kNoEdge; id = edges[best[id]].child)
+        graph.plan.push_back(edges[best[id]].op);
     return graph;
 }
 

@@ -109,7 +109,6 @@ SearchResult search_deepening(const StateSpace& space, Evaluator& evaluator, con
     SearchResult result = IdaStar(walker, options).run();
     if (result.status == SearchStatus::Unsolvable && result.counters.deadends > 0 && !evaluator.is_safe())
         result.status = SearchStatus::GaveUp;
-    result.state_bytes = space.packing().num_bytes();
     return result;
 }
 

@@ -23,7 +23,6 @@ SearchResult run_search(const StateSpace& states, const std::vector<Evaluator*>&
     if (space.result.status == SearchStatus::Unsolvable && space.has_unproven_dead_ends())
         space.result.status = SearchStatus::GaveUp;
     space.result.num_states = space.registry.size();
-    space.result.state_bytes = space.packing.num_bytes();
     return std::move(space.result);
 }
 

@@ -72,7 +72,6 @@ struct SearchResult {
     SearchCounters counters;
     float initial_h = 0;
     uint64_t num_states = 0;  // registered states
-    int state_bytes = 0;      // packed size of a state
     double seconds = 0;
 
     // Fills in the time that search() takes, and the status if it has to stop.

@@ -20,7 +20,6 @@ inline std::vector<int> random_walks(const StateSpace& space, int count, int ste
     Random seeds(seed);
     for (int walk = 0; walk < count; ++walk) {
         Random random(seeds.bits());
-        std::fill(here.begin(), here.end(), 0);
         space.packing().pack(space.initial_state.data(), here.data());
         for (int step = 0; step < steps; ++step) {
             ops.clear();

@@ -84,5 +84,11 @@ struct LiftedTask {
 inline int artificial_goal_predicate(const LiftedTask& lifted) {
     return static_cast<int>(lifted.predicates.size());
 }
+// Per predicate, the artificial one included.
+inline std::vector<int> arities_of_atoms(const LiftedTask& lifted) {
+    std::vector<int> arities = lifted.predicate_arity;
+    arities.push_back(0);
+    return arities;
+}
 
 }  // namespace hstar

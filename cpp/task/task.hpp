@@ -24,6 +24,12 @@ struct ConditionalEffect {
     Assignment effect;
 };
 
+// Where an operator comes from, to print its name.
+struct OperatorOrigin {
+    int schema = -1;        // -1: an artificial operator that is not part of a plan
+    uint32_t instance = 0;  // which parameter tuple of the schema
+};
+
 struct Task {
     std::vector<int> domain_size;         // per variable
     std::vector<int> first_fact;          // per variable, and one past the end
@@ -47,16 +53,14 @@ struct Task {
     std::vector<AtomName> atoms;  // per fact
     std::shared_ptr<const LiftedTask> lifted;
     std::vector<std::vector<int>> parameter_tuples;  // per schema
-    std::vector<int> op_schema;                      // -1: an artificial operator that is not part of a plan
-    std::vector<uint32_t> op_tuple;
-    std::vector<std::vector<int>> mutex_groups;  // facts
+    std::vector<OperatorOrigin> origin;              // per operator
+    std::vector<std::vector<int>> mutex_groups;      // facts
 
     int num_variables() const { return static_cast<int>(domain_size.size()); }
     int num_facts() const { return static_cast<int>(variable_of.size()); }
     int num_operators() const { return static_cast<int>(cost.size()); }
     int fact(Assignment a) const { return first_fact[a.variable] + a.value; }
-    bool has_conditional_effects() const { return !conditional.data.empty(); }
-    bool is_artificial(int op) const { return op_schema[op] < 0; }
+    bool is_artificial(int op) const { return origin[op].schema < 0; }
 
     std::span<const Assignment> condition(const ConditionalEffect& e) const {
         return {effect_conditions.data() + e.condition_begin, effect_conditions.data() + e.condition_end};
@@ -79,10 +83,11 @@ struct Task {
     }
 
     // Of an operator that is not artificial: its action, and the arguments that its name has.
-    int action(int op) const { return lifted->schemas[op_schema[op]].action; }
+    int action(int op) const { return lifted->schemas[origin[op].schema].action; }
     std::span<const int> arguments(int op) const {
-        const size_t width = lifted->schemas[op_schema[op]].parameter_types.size();
-        return {parameter_tuples[op_schema[op]].data() + op_tuple[op] * width,
+        const auto [schema, instance] = origin[op];
+        const size_t width = lifted->schemas[schema].parameter_types.size();
+        return {parameter_tuples[schema].data() + instance * width,
                 static_cast<size_t>(lifted->action_arity[action(op)])};
     }
     std::string operator_name(int op) const;  // "(stack a b)"

@@ -19,24 +19,19 @@ SearchResult search_from(const int* start, StateSpace& space, Evaluator& evaluat
 
 // Appends the states of a plan that starts in the initial state of the space.
 void follow(const StateSpace& space, const std::vector<int>& plan, PlanLabels& labels) {
-    const auto is_no_step = [&](int op) { return space.is_artificial(op); };
+    const auto is_artificial = [&](int op) { return space.is_artificial(op); };
+    const auto steps = static_cast<int>(std::ranges::find_if(plan, is_artificial) - plan.begin());
     const size_t variables = static_cast<size_t>(space.num_variables());
     const size_t bytes = static_cast<size_t>(space.packing().buffer_bytes());
     std::vector<unsigned char> here(bytes), next(bytes);
     space.packing().pack(space.initial_state.data(), here.data());
-    auto steps = static_cast<int>(plan.size() - std::ranges::count_if(plan, is_no_step));
-    const auto append = [&] {
+    for (int left = steps;; --left) {
         labels.states.resize(labels.states.size() + variables);
         space.packing().unpack(here.data(), labels.states.data() + labels.states.size() - variables);
-        labels.steps.push_back(steps);
-    };
-    append();
-    for (int op : plan) {
-        if (is_no_step(op)) return;
-        space.apply({op}, here.data(), next.data(), bytes);
+        labels.steps.push_back(left);
+        if (left == 0) return;
+        space.apply({plan[steps - left]}, here.data(), next.data(), bytes);
         here.swap(next);
-        --steps;
-        append();
     }
 }
 

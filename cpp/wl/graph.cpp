@@ -24,20 +24,12 @@ std::vector<int> given_numbers(std::vector<int> numbers, size_t count, const cha
     return numbers;
 }
 
-void WlGraph::add_atom(int predicate, std::span<const int> args) {
-    const uint64_t kind = static_cast<uint64_t>(predicate) * kNumRoles;
-    atoms_.push_back({{0, initial_colour(kind + kNoGoal), 0},
-                      static_cast<int>(args_.size()),
-                      static_cast<int>(args.size()),
-                      false});
-    args_.insert(args_.end(), args.begin(), args.end());
-}
-
-WlGraph::WlGraph(const Task& task, WlOptions options) : task_(task), options_(std::move(options)) {
+WlGraph::WlGraph(const Task& task, WlOptions options)
+    : task_(task), options_(std::move(options)), names_(arities_of_atoms(*task.lifted)) {
     const LiftedTask& lifted = *task.lifted;
-    const size_t num_predicates = lifted.predicates.size();
     require(options_.rounds >= 0 && options_.rounds <= kMaxWlRounds, "rounds must be 0 to ", kMaxWlRounds);
-    options_.predicates = given_numbers(std::move(options_.predicates), num_predicates, "predicates");
+    options_.predicates =
+        given_numbers(std::move(options_.predicates), lifted.predicates.size(), "predicates");
     position_keys_ = keys_of_positions(lifted.predicate_arity);
     object_colours_.assign(lifted.objects.size(), initial_colour(kObjectKind));
     for (size_t c = 0; c < options_.constants.size(); ++c) {
@@ -45,22 +37,14 @@ WlGraph::WlGraph(const Task& task, WlOptions options) : task_(task), options_(st
         require(object >= 0 && object < num_objects(), "a constant is no object of the task");
         object_colours_[object] = initial_colour(kObjectKind + 1 + c);
     }
-    const auto number_of = [&](int predicate) {  // the artificial goal comes after all others
-        return predicate < static_cast<int>(num_predicates) ? options_.predicates[predicate] : predicate;
+    const auto kind_of = [&](int predicate) {  // the artificial goal comes after all others
+        const bool is_artificial = predicate == artificial_goal_predicate(lifted);
+        return static_cast<uint64_t>(is_artificial ? predicate : options_.predicates[predicate]);
     };
-
-    Numbering known;  // of atoms by predicate and arguments
-    std::vector<int> predicate_of;
-    const auto find_or_add = [&](int predicate, std::span<const int> args) {
-        const auto is_same = [&](int atom) {
-            return predicate_of[atom] == predicate && std::ranges::equal(this->args(atoms_[atom]), args);
-        };
-        const auto found =
-            known.find_or_add(hash_ints(args.data(), args.size(), static_cast<uint64_t>(predicate)), is_same);
-        if (found.second) {
-            add_atom(number_of(predicate), args);
-            predicate_of.push_back(predicate);
-        }
+    const auto find_or_add = [&](int predicate, const int* args) {
+        const auto found = names_.intern(predicate, args);
+        if (found.second)
+            atoms_.push_back({{0, initial_colour(kind_of(predicate) * kNumRoles + kNoGoal), 0}, false});
         return found;
     };
 
@@ -69,7 +53,7 @@ WlGraph::WlGraph(const Task& task, WlOptions options) : task_(task), options_(st
         for (int fact = 0; fact < task.num_facts(); ++fact) {
             const Task::AtomName& name = task.atoms[fact];
             if (name.predicate < 0 || name.negated != is_negated) continue;
-            const auto [atom, is_new] = find_or_add(name.predicate, name.args);
+            const auto [atom, is_new] = find_or_add(name.predicate, name.args.data());
             if (!is_new) continue;  // the opposite of a fact
             said_[fact] = 2 * atom + is_negated;
             if (is_negated) true_first_.push_back(atom);
@@ -77,23 +61,20 @@ WlGraph::WlGraph(const Task& task, WlOptions options) : task_(task), options_(st
     if (options_.statics)
         for (size_t i = 0; i < lifted.init.size();) {
             const int predicate = lifted.init[i];
-            const size_t arity = static_cast<size_t>(lifted.predicate_arity[predicate]);
-            const auto [atom, is_new] = find_or_add(predicate, {lifted.init.data() + i + 1, arity});
+            const auto [atom, is_new] = find_or_add(predicate, lifted.init.data() + i + 1);
             if (is_new) true_first_.push_back(atom);
-            i += 1 + arity;
+            i += 1 + static_cast<size_t>(lifted.predicate_arity[predicate]);
         }
 
-    const auto want = [&](int predicate, std::span<const int> args, bool is_negative) {
-        const int number = find_or_add(predicate, args).first;
+    const auto want = [&](int predicate, const std::vector<int>& args, bool is_negative) {
+        const int number = find_or_add(predicate, args.data()).first;
         Atom& atom = atoms_[number];
         if (atom.is_goal) return;
-        const uint64_t kind = static_cast<uint64_t>(number_of(predicate)) * kNumRoles;
+        const uint64_t kind = kind_of(predicate) * kNumRoles;
         atom.is_goal = true;
         atom.colour[0] = initial_colour(kind + (is_negative ? kAchievedNegative : kUnachievedGoal));
         atom.colour[1] = initial_colour(kind + (is_negative ? kUnachievedNegative : kAchievedGoal));
-        if (!is_negative)
-            atom.colour[kPremature] =
-                initial_colour(kPrematureKind + static_cast<uint64_t>(number_of(predicate)));
+        if (!is_negative) atom.colour[kPremature] = initial_colour(kPrematureKind + kind_of(predicate));
         goals_.push_back(number);
     };
     if (!task.goal_is_false)
@@ -121,7 +102,7 @@ WlGraph::WlGraph(const Task& task, WlOptions options) : task_(task), options_(st
         const Task::AtomName& name = task.atoms[fact];
         goal_of_[fact] = static_cast<int>(atom_of_goal_.size());
         const bool is_atom = name.predicate >= 0 && !name.negated;
-        atom_of_goal_.push_back(is_atom ? find_or_add(name.predicate, name.args).first : -1);
+        atom_of_goal_.push_back(is_atom ? find_or_add(name.predicate, name.args.data()).first : -1);
     }
 }
 

@@ -11,6 +11,7 @@
 #include <span>
 #include <vector>
 
+#include "grounding/fact_table.hpp"
 #include "runtime/hash.hpp"
 #include "runtime/numbering.hpp"
 #include "runtime/require.hpp"
@@ -56,14 +57,13 @@ class ColourTable {
     // Feature i counts colours[i]. Throws std::invalid_argument if two are equal.
     explicit ColourTable(const std::vector<WlColour>& colours) {
         for (WlColour colour : colours)
-            require(numbering_.find_or_add(colour, is_same).second, "two features count the same colour");
+            require(numbering_.find_or_add(colour).second, "two features count the same colour");
     }
     int num_features() const { return numbering_.size(); }
     // -1 for a colour without one.
-    int feature(WlColour colour) const { return numbering_.find(colour, is_same); }
+    int feature(WlColour colour) const { return numbering_.find(colour); }
 
   private:
-    static bool is_same(int) { return true; }  // colours are hashes, which the numbering compares
     Numbering numbering_;
 };
 
@@ -97,14 +97,11 @@ class WlGraph {
     enum Look { kFalse, kTrue, kPremature };  // of an atom in a state
     struct Atom {
         WlColour colour[3];  // at the start, by its look
-        int first_arg, arity;
-        bool is_goal;  // if not, a false one is no vertex
+        bool is_goal;        // if not, a false one is no vertex
     };
     int num_atoms() const { return static_cast<int>(atoms_.size()); }
     const Atom& atom(int number) const { return atoms_[number]; }
-    std::span<const int> args(const Atom& atom) const {
-        return {args_.data() + atom.first_arg, static_cast<size_t>(atom.arity)};
-    }
+    std::span<const int> args(int atom) const { return names_.args(atom); }
     std::span<const uint64_t> position_keys() const { return position_keys_; }
 
     struct Change {
@@ -130,13 +127,11 @@ class WlGraph {
     std::vector<char> achieved_goals(const int* values) const;
 
   private:
-    void add_atom(int predicate, std::span<const int> args);
-
     const Task& task_;
     WlOptions options_;
     std::vector<WlColour> object_colours_;
+    FactTable names_;  // of the atoms
     std::vector<Atom> atoms_;
-    std::vector<int> args_;
     std::vector<uint64_t> position_keys_;
     std::vector<int> said_;        // per fact: 2 * atom, plus one if it makes the atom false; or -1
     std::vector<int> true_first_;  // atoms that are true unless a fact says otherwise

@@ -33,9 +33,8 @@ class PairCounts {
     }
 
   private:
-    static bool is_same(int) { return true; }  // keys are hashes, which the numbering compares
     int step(uint64_t key, int change) {
-        const auto [number, is_new] = numbering_.find_or_add(key, is_same);
+        const auto [number, is_new] = numbering_.find_or_add(key);
         if (is_new) counts_.push_back(0);
         steps_.emplace_back(number, change);
         return counts_[number] += change;
@@ -45,7 +44,7 @@ class PairCounts {
         std::vector<int> counts;
         for (int number = 0; number < numbering_.size(); ++number) {
             if (counts_[number] == 0) continue;
-            numbering.find_or_add(numbering_.hash(number), is_same);
+            numbering.find_or_add(numbering_.hash(number));
             counts.push_back(counts_[number]);
         }
         numbering_ = std::move(numbering);
@@ -128,7 +127,7 @@ class IncrementalWl {
     WlColour set_colour(Colouring& colouring, WlColour colour);
 
     int take_slot(int atom);
-    std::span<const int> args(int slot) const { return graph_.args(graph_.atom(atom_in_[slot])); }
+    std::span<const int> args(int slot) const { return graph_.args(atom_in_[slot]); }
 
     WlGraph graph_;
     ColourTable table_;

@@ -28,7 +28,7 @@ std::vector<WlColour> wl_colours(const WlGraph& graph, const int* values) {
         std::vector<std::vector<uint64_t>> shares(objects.size());  // what each object's neighbours add
         std::vector<WlColour> new_atoms;
         for (size_t a = 0; a < atoms.size(); ++a) {
-            const auto args = graph.args(graph.atom(vertices[a].atom));
+            const auto args = graph.args(vertices[a].atom);
             uint64_t sum = 0;
             for (size_t position = 0; position < args.size(); ++position) {
                 sum += neighbour_share(keys[position], objects[args[position]]);

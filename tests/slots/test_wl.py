@@ -16,7 +16,7 @@ from label_folders import generated as label_folder
 from numpy.typing import NDArray
 from random_tasks import random_task
 from small_trainings import LABELLING, options
-from untrained_models import random_walk, read_task, untrained, values
+from untrained_models import has_conditional_effects, random_walk, read_task, untrained, values
 from wl_oracle import Graph, goal_orders
 
 from hstar import _core
@@ -195,7 +195,7 @@ def test_following_random_tasks_equals_starting_afresh(tmp_path: Path) -> None:
     conditional = 0
     for number, task in enumerate(random_tasks(tmp_path, 60)):
         agrees_everywhere(task, number, number % 5, *KINDS[number % 8])
-        conditional += task.core.has_conditional_effects
+        conditional += has_conditional_effects(task)
     assert conditional >= 10
 
 

@@ -67,6 +67,11 @@ def values(heuristic: LearnedHeuristic, task: Task, states: States) -> NDArray[n
     return evaluate(states)
 
 
+def has_conditional_effects(task: Task) -> bool:
+    effects = (e for op in range(task.num_operators) for e in task.core.operator_parts(op)[3])
+    return any(conditions for conditions, *_ in effects)
+
+
 def read_task(folder: Path, domain: str, problem: str) -> Task:
     return load_task(*write_task(folder, domain, problem))
 
