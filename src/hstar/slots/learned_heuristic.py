@@ -84,10 +84,11 @@ class LearnedHeuristic:
             native = is_ours and self.decode.is_native and None not in (network, inputs)
             try:
                 if self.decode.is_of_edges:
+                    of_states = self.network()  # says what to do where torch is not installed
                     from hstar.slots.policy_heuristic import PolicyHeuristic
 
                     described = self.metadata["features"]["config"]
-                    return PolicyHeuristic(self.network(), self.decode, described, space)
+                    return PolicyHeuristic(of_states, self.decode, described, space)
                 if not native and self.ranks_operators:
                     raise ValueError("only models that need no torch rank operators")
                 if not native:

@@ -11,9 +11,9 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from hstar.planning.heuristics import make_heuristic
@@ -21,9 +21,7 @@ from hstar.planning.task import Task
 from hstar.slots.features.atoms import Batch, Encoder
 from hstar.slots.features.operators import ApplicableOperators, Operators, Schemas
 from hstar.slots.features.vocabulary import Vocabulary
-
-if TYPE_CHECKING:
-    from hstar.slots.models.gnn import GNN
+from hstar.slots.models.gnn import GNN
 
 States = NDArray[np.int32]
 Floats = NDArray[np.float32]
@@ -100,8 +98,6 @@ def play(
 ) -> Episodes:
     """So many episodes on problems drawn at random, by the network's policy. `trace` is the lambda
     of generalised advantage estimation (Schulman et al., 2016)."""
-    import torch
-
     drawn = rng.integers(len(arenas), size=count).tolist()
     running = [_Running(arenas[i]) for i in drawn]
     inputs, choices, taken, log_pis, values = [], [], [], [], []
