@@ -57,6 +57,7 @@ OPTIONAL: dict[str, Any] = {
     "verdict": ({"sentence": str, "use": str},),  # "learned", "default", "trade" or "unknown"
     "operators": {"actions": list, "colours": list},  # with a tensor of weights: ranks operators
 }
+NOTHING_SAID = dict.fromkeys(("search", "verdict"))  # these nulls are not written
 
 
 class ModelFileError(InputFileError):
@@ -97,8 +98,6 @@ def model_metadata(
     form: str = "float",
     cost: str = "one",
     certificate: dict[str, Any] | None = None,
-    search: dict[str, Any] | None = None,
-    verdict: dict[str, Any] | None = None,
     **optional: Any,
 ) -> dict[str, Any]:
     """The metadata of a model file, as plain JSON. `features` and `model` are names with their
@@ -114,8 +113,7 @@ def model_metadata(
         "domain": domain and {"name": domain.name, "hash": domain_hash(domain)},
         "training": training,
         "certificate": certificate,
-        "search": search,
-        "verdict": verdict,
+        **NOTHING_SAID,
         **optional,
     }
     plain: dict[str, Any] = json.loads(json.dumps(described))
@@ -188,7 +186,7 @@ def from_bytes(
                 name,
             )
         digest = str(metadata["digest"])
-        metadata = {"search": None, "verdict": None, **metadata}  # nulls are not written
+        metadata = {**NOTHING_SAID, **metadata}
         if _digest_without(digest, content) != digest:
             raise ModelFileError(
                 "the file was changed after training (its digest does not match); "
