@@ -147,14 +147,6 @@ class LearnedHeuristic:
         needed = [name for name in (specification["base"], specification["lower"]) if name]
         symbolic = {n: make_heuristic(space, n, specification["cost"]) for n in needed}
 
-        def outputs(states: NDArray[np.int32]) -> torch.Tensor:
-            inputs = encode(states)
-            if isinstance(inputs, np.ndarray):
-                inputs = torch.from_numpy(inputs)
-            with torch.inference_mode():
-                result: torch.Tensor = network(inputs).float()
-            return result
-
         def evaluate(states: NDArray[np.int32]) -> NDArray[np.float32]:
             nothing = np.zeros(len(states), dtype=np.float32)
             values = {name: h.evaluate(states) for name, h in symbolic.items()}
@@ -165,13 +157,13 @@ class LearnedHeuristic:
             base = capped_base(base, lower, self.constants["cap"])
             for first in range(0, len(alive), at_once):
                 rows = alive[first : first + at_once]
-                with refusing_malformed(self.path):
-                    h[rows] = self.decode.value(
-                        outputs(states[rows]),
-                        torch.from_numpy(base[rows]),
-                        torch.from_numpy(lower[rows]),
-                        self.constants,
-                    ).numpy()
+                with refusing_malformed(self.path), torch.inference_mode():
+                    inputs = encode(states[rows])
+                    if isinstance(inputs, np.ndarray):
+                        inputs = torch.from_numpy(inputs)
+                    known = torch.from_numpy(base[rows]), torch.from_numpy(lower[rows])
+                    outputs = network(inputs).float()
+                    h[rows] = self.decode.value(outputs, *known, self.constants).numpy()
             if np.isnan(h).any():
                 raise self._error("the model's outputs are no numbers; train it again")
             return h
