@@ -168,7 +168,6 @@ class LearnedHeuristic:
                 raise self._error("the model's outputs are no numbers; train it again")
             return h
 
-        evaluate(np.zeros((0, space.num_variables), dtype=np.int32))  # does the space fit?
         return evaluate
 
     def check_space(self, space: Any) -> None:

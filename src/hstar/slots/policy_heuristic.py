@@ -53,7 +53,7 @@ class PolicyHeuristic:
         keys = [parent.tobytes() for parent in parents]
         if len(self._known) > MOST_REMEMBERED:
             self._known.clear()
-        unknown = list(dict.fromkeys(i for i, key in enumerate(keys) if key not in self._known))
+        unknown = [i for i, key in enumerate(keys) if key not in self._known]
         for first in range(0, len(unknown), MOST_AT_ONCE):
             self._learn_about(parents[unknown[first : first + MOST_AT_ONCE]])
         found, end = [], 0
