@@ -277,7 +277,7 @@ def run_verify(options: Options) -> int:
     with budget.enforced():
         space = find_space(options.pddl, budget) if options.pddl else None
         sweeping = SweepOptions(options.threads or 0, options.sweep_batch, Progress, budget)
-        _, verification = verify_file(options.file, space=space, options=sweeping, budget=budget)
+        _, verification = verify_file(options.file, space=space, options=sweeping)
     certificate, holds = verification.certificate, verification.holds
     differences = verification.differences
     lines = _certificate_lines(certificate)

@@ -85,10 +85,11 @@ class LearnedHeuristic:
             native = is_ours and self.decode.is_native and None not in (network, inputs)
             try:
                 if self.decode.is_of_edges:
+                    of_states = self.network()  # says what to do where torch is not installed
                     from hstar.slots.policy_heuristic import PolicyHeuristic
 
                     described = self.metadata["features"]["config"]
-                    return PolicyHeuristic(self.network(), self.decode, described, space)
+                    return PolicyHeuristic(of_states, self.decode, described, space)
                 if not native and self.ranks_operators:
                     raise ValueError("only models that need no torch rank operators")
                 if not native:
@@ -147,14 +148,6 @@ class LearnedHeuristic:
         needed = [name for name in (specification["base"], specification["lower"]) if name]
         symbolic = {n: make_heuristic(space, n, specification["cost"]) for n in needed}
 
-        def outputs(states: NDArray[np.int32]) -> torch.Tensor:
-            inputs = encode(states)
-            if isinstance(inputs, np.ndarray):
-                inputs = torch.from_numpy(inputs)
-            with torch.inference_mode():
-                result: torch.Tensor = network(inputs).float()
-            return result
-
         def evaluate(states: NDArray[np.int32]) -> NDArray[np.float32]:
             nothing = np.zeros(len(states), dtype=np.float32)
             values = {name: h.evaluate(states) for name, h in symbolic.items()}
@@ -165,18 +158,17 @@ class LearnedHeuristic:
             base = capped_base(base, lower, self.constants["cap"])
             for first in range(0, len(alive), at_once):
                 rows = alive[first : first + at_once]
-                with refusing_malformed(self.path):
-                    h[rows] = self.decode.value(
-                        outputs(states[rows]),
-                        torch.from_numpy(base[rows]),
-                        torch.from_numpy(lower[rows]),
-                        self.constants,
-                    ).numpy()
+                with refusing_malformed(self.path), torch.inference_mode():
+                    inputs = encode(states[rows])
+                    if isinstance(inputs, np.ndarray):
+                        inputs = torch.from_numpy(inputs)
+                    known = torch.from_numpy(base[rows]), torch.from_numpy(lower[rows])
+                    outputs = network(inputs).float()
+                    h[rows] = self.decode.value(outputs, *known, self.constants).numpy()
             if np.isnan(h).any():
                 raise self._error("the model's outputs are no numbers; train it again")
             return h
 
-        evaluate(np.zeros((0, space.num_variables), dtype=np.int32))  # does the space fit?
         return evaluate
 
     def check_space(self, space: Any) -> None:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
+from torch import Tensor
+from torch.nn.functional import softplus
 
 from hstar.planning.task import Task
 from hstar.slots.features.atoms import Encoder
 from hstar.slots.features.feature import Config
 from hstar.slots.features.operators import ApplicableOperators, Operators
 from hstar.slots.features.vocabulary import Vocabulary
-
-if TYPE_CHECKING:
-    from torch import Tensor
 
 States = NDArray[np.int32]
 Values = NDArray[np.float32]
@@ -38,9 +38,6 @@ class PolicyHeuristic:
 
     def __call__(self, states: States) -> Values:
         """-log V of states that have no parent."""
-        import torch
-        from torch.nn.functional import softplus
-
         with torch.inference_mode():
             value: Tensor = self.network(self.encoder.encode(states))[:, 0]
             return softplus(-value).numpy()
@@ -56,7 +53,7 @@ class PolicyHeuristic:
         keys = [parent.tobytes() for parent in parents]
         if len(self._known) > MOST_REMEMBERED:
             self._known.clear()
-        unknown = list(dict.fromkeys(i for i, key in enumerate(keys) if key not in self._known))
+        unknown = [i for i, key in enumerate(keys) if key not in self._known]
         for first in range(0, len(unknown), MOST_AT_ONCE):
             self._learn_about(parents[unknown[first : first + MOST_AT_ONCE]])
         found, end = [], 0
@@ -67,8 +64,6 @@ class PolicyHeuristic:
         return np.concatenate(found)
 
     def _learn_about(self, states: States) -> None:
-        import torch
-
         applicable = [np.sort(self.task.successors(state)[0]) for state in states]
         choices = ApplicableOperators.of([self.operators] * len(states), applicable)
         with torch.inference_mode():

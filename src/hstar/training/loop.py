@@ -30,6 +30,7 @@ from hstar.training.source import BatchSource
 CALIBRATION_BATCHES = 50
 CALIBRATED_STATES = 8192
 RISE = 8  # how many times its best the validation score may end at without a warning
+NOTED = ("step", "restarted", "curve", "seconds")  # of a loop, in its checkpoint
 WARM_UP_STEPS = 3  # until lazy initialisation (compiled code, optimiser state) has finished
 
 # Of the training curve: "step", "train_..." (means since the line before) and other metrics.
@@ -253,13 +254,7 @@ class Loop:
         self.network.eval()
 
     def state(self) -> Checkpoint:
-        notes = {
-            "step": self.step,
-            "restarted": self.restarted,
-            "curve": self.curve,
-            "seconds": self.seconds,
-            "is_rounding": self.is_rounding,
-        }
+        notes = {name: getattr(self, name) for name in ("is_rounding", *NOTED)}
         groups = {"best": self.best_weights, **groups_of(self.network, self.optimiser)}
         return Checkpoint(self.fingerprint, notes, groups)
 
@@ -267,9 +262,8 @@ class Loop:
         notes, groups = checkpoint.notes, checkpoint.groups
         if notes["is_rounding"] and not self.is_rounding:
             self._begin_rounding(None)
-        self.step, self.restarted = int(notes["step"]), int(notes["restarted"])
-        self.seconds = float(notes["seconds"])
-        self.curve = notes["curve"]
+        for name in NOTED:
+            setattr(self, name, notes[name])
         self.best_weights = groups.get("best", {})
         for line in self.curve:
             self.source.objective = self.source.objective.after(line)

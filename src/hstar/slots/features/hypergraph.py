@@ -34,7 +34,7 @@ from torch import Tensor
 from torch.nn.functional import embedding_bag
 
 from hstar.planning.space import state_rows
-from hstar.planning.task import Task
+from hstar.planning.task import Task, parse_atom
 
 Ints = NDArray[np.int32]
 Floats = NDArray[np.float32]
@@ -200,13 +200,11 @@ class _Names:
     def __init__(self, task: Task, atoms: list[str], actions: list[str]) -> None:
         domain = task.problem.domain
         numbers = {name: i for i, name in enumerate(task.problem.objects)}
-        split = [atom.removesuffix(")").split("(", 1) for atom in atoms]
+        split = [parse_atom(atom) or () for atom in atoms]
         # Not those of the domain: the grounder adds one for a disjunctive goal.
-        ranks = {name: i for i, name in enumerate(sorted({predicate for predicate, _ in split}))}
-        self.predicates = np.array([ranks[predicate] for predicate, _ in split], dtype=np.int32)
-        self.arguments = _table(
-            [[numbers[name] for name in rest.split(", ") if name] for _, rest in split]
-        )
+        ranks = {name: i for i, name in enumerate(sorted({name for name, *_ in split}))}
+        self.predicates = np.array([ranks[name] for name, *_ in split], dtype=np.int32)
+        self.arguments = _table([[numbers[name] for name in names] for _, *names in split])
         self.parameters = _table(
             [[numbers[name] for name in action[1:-1].split()[1:]] for action in actions]
         )

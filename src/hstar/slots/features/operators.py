@@ -83,8 +83,5 @@ class ApplicableOperators:
 
     @staticmethod
     def concatenate(parts: Sequence[ApplicableOperators]) -> ApplicableOperators:
-        return ApplicableOperators(
-            np.concatenate([part.counts for part in parts]),
-            np.concatenate([part.schema for part in parts]),
-            np.concatenate([part.arguments for part in parts]),
-        )
+        columns = zip(*((one.counts, one.schema, one.arguments) for one in parts), strict=True)
+        return ApplicableOperators(*map(np.concatenate, columns))

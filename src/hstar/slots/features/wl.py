@@ -74,11 +74,7 @@ class WlFeature(Feature):
 
     def encoder(self, config: Config, space: Task) -> Callable[[Any], Any]:
         features = _core.WlFeatures(space.core, self.native(config, space))
-
-        def encode(states: NDArray[np.int32]) -> NDArray[np.float32]:
-            return features.counts(states).astype("float32")
-
-        return encode
+        return lambda states: features.counts(states).astype("float32")
 
     def native(self, config: Config, space: Task) -> Config:
         """Predicates and constants have the numbers of the domain file that the model was trained

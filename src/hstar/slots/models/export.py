@@ -14,7 +14,7 @@ import torch
 
 from hstar.slots.models.integer_network import LOGIT_UNITS, IntegerLayer, Network
 from hstar.slots.models.mlp import Shape, is_joined
-from hstar.slots.models.rounding import ResidualNet, RoundedLayer, RoundedNet
+from hstar.slots.models.rounding import ResidualNet, RoundedNet
 
 LARGEST_MULTIPLIER = 65535
 LARGEST_SKIP = 2**31 - 1
@@ -28,11 +28,10 @@ def export(net: RoundedNet, domain_sizes: tuple[int, ...]) -> Network:
     """The integer network, which reads digits below these sizes; equal parameters give equal
     integers."""
     steps = net.log_steps.detach().double().exp().tolist()
-    layers = [layer for layer in net.layers if isinstance(layer, RoundedLayer)]
     exported = []
-    for number, layer in enumerate(layers):
+    for number, layer in enumerate(net.layers):
         input_step = 1.0 if number == 0 else steps[number - 1]
-        is_last = number == len(layers) - 1
+        is_last = number == len(net.layers) - 1
         output_step = 1 / LOGIT_UNITS if is_last else steps[number]
         # Sums are in multiples of `unit`; their values are multiplied by `factor` and moved by
         # `offset`. Multipliers are not negative: weights take the sign of a factor.
@@ -90,14 +89,11 @@ def rounded_from(network: Network, coarser: float = 1.0) -> RoundedNet:
             else:
                 step = USUAL_WEIGHT / np.maximum(np.sqrt(np.mean(whole**2, axis=1)), 0.1)
                 norm = rounded.norms[number]
-                assert isinstance(norm, torch.nn.BatchNorm1d)
-                assert norm.running_var is not None and norm.running_mean is not None
                 norm.running_mean.zero_()
                 norm.running_var.fill_(1 - norm.eps)
                 norm.weight.copy_(torch.from_numpy(unit / (step * input_step)))
                 norm.bias.copy_(torch.from_numpy(layer.bias * unit))
             held = rounded.layers[number]
-            assert isinstance(held, RoundedLayer)
             held.weight.copy_(torch.from_numpy(whole * step[:, None]))
             held.log_step.copy_(torch.from_numpy(np.log(step * coarser)))
     rounded.settle()

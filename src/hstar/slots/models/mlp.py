@@ -85,18 +85,15 @@ class MLPModel(Model):
 
     def native(self, config: Config, tensors: dict[str, Any]) -> Config:
         """Layers with batch normalisation folded in; a block's second layer adds its input."""
-        is_normal = bool(config.get("norm", True))
-        layers = []
-        for number in range(2 + 2 * int(config["blocks"])):
-            names = LAYER if is_normal else ("dense.weight", "dense.bias")
+        shape, layers = Shape(**config), []
+        for number in range(2 + 2 * shape.blocks):
+            names = LAYER if shape.norm else ("dense.weight", "dense.bias")
             weight, bias, *norm = (tensors[f"layers.{number}.{name}"] for name in names)
             if norm:
                 weight, bias = folded(weight, bias, *norm)
             layers.append((weight, bias, "relu", is_joined(number)))
-        output = config.get("output", "none")
-        layers.append((tensors["last.weight"], tensors["last.bias"], output, False))
-        precision = str(config.get("precision", "float32"))
-        return {"model": self.name, "layers": layers, "precision": precision}
+        layers.append((tensors["last.weight"], tensors["last.bias"], shape.output, False))
+        return {"model": self.name, "layers": layers, "precision": shape.precision}
 
 
 def folded(*tensors: Any) -> tuple[Any, Any]:

@@ -47,7 +47,8 @@ class ResidualNet(nn.Module):
         super().__init__()
         self.shape = shape
         widths = [shape.inputs, shape.hidden, *[shape.width] * (1 + 2 * shape.blocks)]
-        self.layers = nn.ModuleList(DenseNorm(*pair, shape.norm) for pair in pairwise(widths))
+        layers = (DenseNorm(*pair, shape.norm) for pair in pairwise(widths))
+        self.layers: Any = nn.ModuleList(layers)
         self.last = nn.Linear(shape.width, shape.outputs)
 
     def forward(self, x: Tensor, activations: list[Tensor] | None = None) -> Tensor:
@@ -60,10 +61,6 @@ class ResidualNet(nn.Module):
                 activations.append(x)
         result: Tensor = self.last(x)
         return torch.relu(result) if self.shape.output == "relu" else result
-
-    def dense_layers(self) -> list[DenseNorm]:
-        """All but the last."""
-        return [layer for layer in self.layers if isinstance(layer, DenseNorm)]
 
 
 class RoundedLayer(nn.Module):
@@ -99,9 +96,9 @@ class RoundedNet(nn.Module):
         """`steps` are those of the activations of all layers but the last."""
         super().__init__()
         self.shape: Shape = net.shape
-        dense = [layer.dense for layer in net.dense_layers()]
-        self.layers = nn.ModuleList(RoundedLayer(one.weight, bits) for one in (*dense, net.last))
-        self.norms = nn.ModuleList(copy.deepcopy(layer.norm) for layer in net.dense_layers())
+        dense = [*(layer.dense for layer in net.layers), net.last]
+        self.layers: Any = nn.ModuleList(RoundedLayer(one.weight, bits) for one in dense)
+        self.norms: Any = nn.ModuleList(copy.deepcopy(layer.norm) for layer in net.layers)
         self.bias = nn.Parameter(net.last.bias.detach().clone().float())
         self.log_steps = nn.Parameter(torch.tensor(steps).log())
         self.is_settled = False
@@ -122,7 +119,6 @@ class RoundedNet(nn.Module):
         if self.is_settled:
             return
         for norm in self.norms:
-            assert isinstance(norm, nn.BatchNorm1d)
             norm.reset_running_stats()
             norm.momentum = None  # a plain mean
         for sample in samples:
@@ -157,8 +153,7 @@ class RoundedNet(nn.Module):
     def _rounding(self, number: int, input_step: Tensor | float) -> Tensor:
         """What the offset of each channel changes by if it is a whole number of the sum's units, as
         biases are. Only in the first layer, whose sums are small, does it matter."""
-        layer = self.layers[number]
-        assert isinstance(layer, RoundedLayer)
+        layer: RoundedLayer = self.layers[number]
         with torch.no_grad():
             factor, offset = self.affine(number)
             unit = factor.abs() * (layer.step() * input_step).double()
@@ -170,8 +165,6 @@ class RoundedNet(nn.Module):
         if number == len(self.norms):
             return torch.ones_like(self.bias).double(), self.bias.detach().double()
         norm = self.norms[number]
-        assert isinstance(norm, nn.BatchNorm1d)
-        assert norm.running_var is not None and norm.running_mean is not None
         factor = norm.weight.double() / torch.sqrt(norm.running_var.double() + norm.eps)
         return factor.detach(), (norm.bias - norm.running_mean * factor).detach()
 

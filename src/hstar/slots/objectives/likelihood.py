@@ -97,12 +97,10 @@ class TruncatedGaussian(Gaussian):
     fits: ClassVar[tuple[str, ...]] = ("torch", "mlp")
     decodes: ClassVar[tuple[str, ...]] = ("truncated-mean", "clip", "mean")
 
-    def fitted(self, columns: dict[str, NDArray[np.float32]]) -> TruncatedGaussian:
+    def fitted(self, columns: dict[str, NDArray[np.float32]]) -> Gaussian:
         """With the cap that the labels ask for, if they do: search computes the bound anyway."""
-        if self.cap != "fit":
-            return self
-        if not self.can_be_capped:
-            return replace(self, cap=None)
+        if self.cap != "fit" or not self.can_be_capped:
+            return super().fitted(columns)
         from hstar.slots.objectives.cap import fitted_cap
 
         cap = fitted_cap(columns["base"], columns["lower"], columns["h_star"])

@@ -76,7 +76,7 @@ def certify(model: LearnedDatabase, exact: PatternDatabase, sweep: AnySweep) -> 
     }
 
 
-def rebuild(model: LearnedDatabase, space: Space, budget: Budget | None = None) -> PatternDatabase:
+def rebuild(model: LearnedDatabase, space: Space, budget: Budget) -> PatternDatabase:
     """The exact table from scratch; that of a difference, less the base that is in the file."""
     layout = model.layout
     build = functools.partial(
@@ -98,7 +98,6 @@ def verify_file(
     *,
     space: Space | None = None,
     options: SweepOptions | None = None,
-    budget: Budget | None = None,
 ) -> tuple[LearnedFile, Verification]:
     """Rebuild the table, sweep, and compare with the certificate. Raises ModelFileError. A file of
     a planning task needs the task as `space`."""
@@ -109,9 +108,10 @@ def verify_file(
         if model.layout.space == PDDL:
             raise ModelFileError("a heuristic of a planning task needs its PDDL files", name)
         space = make_puzzle(model.layout.space)
+    options = options or SweepOptions()
     try:
-        exact = rebuild(model, space, budget)
-        sweep = Sweep(exact, space, options or SweepOptions())
+        exact = rebuild(model, space, options.budget)
+        sweep = Sweep(exact, space, options)
         certificate = certify(model, exact, sweep)
     except ValueError as error:
         raise ModelFileError(f"the file cannot be verified: {error}", name) from error

@@ -141,8 +141,7 @@ def _smallest(
 
 def _last_within(choices: list[Choice], num_bytes: float) -> int:
     """The number of the last choice that is expected to take so much at most; the first if none."""
-    sizes = [choice.num_bytes for choice in choices]
-    return max(bisect_right(sizes, num_bytes) - 1, 0)
+    return max(bisect_right(choices, num_bytes, key=lambda choice: choice.num_bytes) - 1, 0)
 
 
 def with_exceptions(model: LearnedDatabase, choice: Choice, sweep: AnySweep) -> LearnedDatabase:

@@ -14,6 +14,7 @@ first in a state.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import asdict
 from typing import Any
 
 import numpy as np
@@ -74,7 +75,7 @@ def _fit(
         rows = distinct_differences(config, choices)
     if len(rows[0]) == 1:
         raise ValueError("the features do not tell the states of plans apart")
-    limits = _limits(budget)
+    limits = asdict(budget)
     with budget.native():
         if objective == "rank-svm":
             found = _core.rank_svm(*rows, config["width"], **limits)
@@ -124,10 +125,6 @@ def states_with_distances(
     return (made.starts, made.columns, made.values), targets
 
 
-def _limits(budget: Budget) -> dict[str, Any]:
-    return {"deadline": budget.deadline, "memory_bytes": budget.memory_bytes}
-
-
 def check_options(row: ModelRow) -> None:
     """Raises ValueError for options that the features do not have."""
     for name in row.options:
@@ -161,7 +158,7 @@ def rank_operators(
     colours, places = np.unique(pairs, return_inverse=True)
     rows = _differences(*np.split(places.reshape(pairs.shape), 2, axis=1))
     with budget.native():
-        weights, _, _ = _core.rank_svm(*rows, len(colours), **_limits(budget))
+        weights, _, _ = _core.rank_svm(*rows, len(colours), **asdict(budget))
     kept = np.flatnonzero(weights)
     described = {"actions": actions, "colours": [f"{colour:016x}" for colour in colours[kept]]}
     return described, weights[kept].astype(np.float32)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hstar import _core
-from hstar.planning.task import REACH_GOAL, Task
+from hstar.planning.task import Task
 from hstar.runtime.resources import stopped
 from hstar.slots.features.facts import FACTS
 from hstar.slots.features.feature import SpaceStates
@@ -84,8 +84,7 @@ def goal_count_bounds(task: Task, states: NDArray[np.int32]) -> NDArray[np.float
     An artificial goal is reached by an operator that is no step, so there the bounds are 0. An open
     variable (-1) may have the value that the goal asks for.
     """
-    names = {task.operator_name(op) for op in range(task.num_operators)}
-    if REACH_GOAL in names:
+    if any(map(task.core.is_artificial, range(task.num_operators))):
         return np.zeros(len(states), np.float32)
     goal = dict(task.goal)
     most = 1

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import time
 from dataclasses import replace
 from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
@@ -35,9 +34,7 @@ def fit_torch(lesson: Lesson, row: ModelRow, limits: Limits) -> ModelFile | None
     if limits.steps is not None:
         options = replace(options, steps=min(options.steps, limits.steps))
     loop = prepare(*parts, options)
-    left = limits.budget.seconds_left
-    deadline = None if left == float("inf") else time.monotonic() + left
-    loop.run(None, None, deadline)
+    loop.run(deadline=limits.budget.deadline or None)
     return loop.model_file() if loop.curve else None
 
 

@@ -11,9 +11,10 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING
+from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from hstar.planning.heuristics import make_heuristic
@@ -21,9 +22,7 @@ from hstar.planning.task import Task
 from hstar.slots.features.atoms import Batch, Encoder
 from hstar.slots.features.operators import ApplicableOperators, Operators, Schemas
 from hstar.slots.features.vocabulary import Vocabulary
-
-if TYPE_CHECKING:
-    from hstar.slots.models.gnn import GNN
+from hstar.slots.models.gnn import GNN
 
 States = NDArray[np.int32]
 Floats = NDArray[np.float32]
@@ -100,11 +99,9 @@ def play(
 ) -> Episodes:
     """So many episodes on problems drawn at random, by the network's policy. `trace` is the lambda
     of generalised advantage estimation (Schulman et al., 2016)."""
-    import torch
-
     drawn = rng.integers(len(arenas), size=count).tolist()
     running = [_Running(arenas[i]) for i in drawn]
-    inputs, choices, taken, log_pis, values = [], [], [], [], []
+    played: list[tuple[Any, ...]] = []
     alive, num_steps, num_operators = running, 0, 0
     while alive:
         batch = _encoded(alive)
@@ -114,11 +111,7 @@ def play(
             log_pi_all, logit = network.policy(batch, choice)
             log_pi, value = log_pi_all.double().numpy(), torch.sigmoid(logit).numpy()
         chosen = _draw(log_pi, choice, rng)
-        inputs.append(batch)
-        choices.append(choice)
-        taken.append(chosen + num_operators)
-        log_pis.append(log_pi[chosen])
-        values.append(value)
+        played.append((batch, choice, chosen + num_operators, log_pi[chosen], value))
         places = (chosen - choice.starts[:-1]).tolist()
         for i, (one, place) in enumerate(zip(alive, places, strict=True)):
             one.steps.append(num_steps + i)
@@ -131,6 +124,7 @@ def play(
         last = torch.sigmoid(network(_encoded(cut))[:, 0]).tolist()
     for one, rest in zip(cut, last, strict=True):
         one.rest = rest
+    inputs, choices, taken, log_pis, values = zip(*played, strict=True)
     value = np.concatenate(values)
     advantages = np.zeros(num_steps, dtype=np.float32)
     for one in running:

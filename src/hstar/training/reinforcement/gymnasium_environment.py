@@ -32,6 +32,7 @@ from hstar.pddl.locate import find_problems
 from hstar.planning.heuristics import AnyHeuristic, bind_heuristic, evaluate
 from hstar.planning.task import Task, load_task
 from hstar.runtime.resources import Budget
+from hstar.slots.features.digits import first_rows
 from hstar.slots.features.facts import fact_rows
 from hstar.slots.teachers.folder import ProblemFolderError, common_domain
 from hstar.training.reinforcement.rtdp import REWARDS, Shaping
@@ -206,12 +207,11 @@ class PlanEnvironment(gymnasium.Env[Observation, np.int64]):
         for op, name in _action_names(task).items():
             action_of[op] = number[name]
         entry_of, always_true = fact_rows({"atoms": self.atoms}, task)
-        sizes = np.array(task.domain_sizes, dtype=np.int64)
         constant = np.zeros(len(self.atoms) + len(self.goals), dtype=np.int8)
         constant[always_true] = 1
         held = set(_goal_names(task))
         constant[len(self.atoms) :] = [goal in held for goal in self.goals]
-        return _Problem(task, bound, action_of, entry_of, np.cumsum(sizes) - sizes, constant)
+        return _Problem(task, bound, action_of, entry_of, first_rows(task.domain_sizes), constant)
 
     def _visit(self, state: State) -> _Situation:
         problem = self._problems[self._number]

@@ -22,9 +22,10 @@ import time
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, field
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
+import torch
 from numpy.typing import NDArray
 
 from hstar.pddl import Problem
@@ -35,14 +36,10 @@ from hstar.slots.features.feature import whole_number
 from hstar.slots.features.operators import schemas_of
 from hstar.slots.features.vocabulary import Vocabulary
 from hstar.slots.model_file import ModelFile, model_metadata
+from hstar.slots.models.gnn import GNN, GNN_MODEL
 from hstar.slots.teachers.folder import read_folder
 from hstar.training.checkpoint import Checkpoint, groups_of, restore_groups, weights_of
 from hstar.training.reinforcement.episodes import Arena, Episodes, play
-
-if TYPE_CHECKING:
-    import torch
-
-    from hstar.slots.models.gnn import GNN
 
 CHECKPOINT_SECONDS = 60.0
 AVERAGED = 5  # updates over whose episodes a policy is judged
@@ -111,8 +108,6 @@ def train_on(
     problems: Sequence[Problem], options: PPOOptions, checkpoint: Path | None = None
 ) -> TrainedPolicy:
     """The same for problems of one domain."""
-    from hstar.slots.models.gnn import GNN_MODEL
-
     domain = problems[0].domain
     vocabulary = Vocabulary.of(domain)
     if vocabulary.omitted:
@@ -153,10 +148,6 @@ class _PolicyRun:
     seconds: float = 0.0  # of earlier runs
 
     def __post_init__(self) -> None:
-        import torch
-
-        from hstar.slots.models.gnn import GNN_MODEL
-
         options, generator = self.options, torch.Generator().manual_seed(self.options.seed)
         self.network: GNN = GNN_MODEL.build(self.config, generator)
         self.adam = torch.optim.Adam(self.network.parameters(), options.learning_rate, eps=1e-5)
@@ -204,8 +195,6 @@ class _PolicyRun:
 
     def _update(self, played: Episodes) -> dict[str, float]:
         """Change the weights; mean losses, entropy and divergence over all batches."""
-        import torch
-
         advantages = played.advantages
         spread = max(float(advantages.std()), LEAST_SPREAD)
         normed = torch.from_numpy((advantages - advantages.mean()) / spread)
@@ -231,8 +220,6 @@ class _PolicyRun:
                 yield np.sort(order[first : first + self.options.batch])
 
     def _loss(self, played: Episodes, rows: Any, advantages: torch.Tensor) -> Any:
-        import torch
-
         choices = played.choices.select(rows)
         log_pi, logit = self.network.policy(played.inputs.select(rows), choices)
         taken = played.taken[rows] - played.choices.starts[rows] + choices.starts[:-1]

@@ -89,24 +89,22 @@ def distances(
         return [[] for _ in lengths]
     states = np.concatenate(groups)
     keys = _colours(task, states) if alike else [state.tobytes() for state in states]
-    first: dict[bytes, int] = {}  # of each kind
-    for i, key in enumerate(keys):
-        first.setdefault(key, i)
-    kinds = {key: kind for kind, key in enumerate(first)}
-    settings = CHEAPEST.for_core(task)
-    settings.max_evaluations = EVALUATIONS
+    number: dict[bytes, int] = {}  # of each kind of states
+    kinds = [number.setdefault(key, len(number)) for key in keys]
+    first = np.unique(kinds, return_index=True)[1]
+    settings = replace(CHEAPEST, max_evaluations=EVALUATIONS).for_core(task)
     with budget.native():
         heuristic = bind_heuristic("lmcut", task, "normal", budget)
         assert isinstance(heuristic, _core.Heuristic)
         h = _core.distances(
             task.core,
-            states[list(first.values())],
+            states[first],
             heuristic,
             settings,
             evaluations or 0,
             *budget.limits,
         )
-    values = (h / task.cost_scale)[[kinds[key] for key in keys]]
+    values = (h / task.cost_scale)[kinds]
     return [part.tolist() for part in np.split(values, np.cumsum(lengths)[:-1])]
 
 
