@@ -23,7 +23,6 @@ if TYPE_CHECKING:
     from hstar.experiments.study.page import planning_table as planning_table
     from hstar.experiments.study.published import Spread as Spread
     from hstar.experiments.study.published import build as build
-    from hstar.experiments.study.published import changed_steps as changed_steps
     from hstar.experiments.study.published import choose as choose
     from hstar.experiments.study.published import read_rows as read_rows
     from hstar.experiments.study.published import read_toml as read_toml
