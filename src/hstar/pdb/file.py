@@ -38,7 +38,13 @@ def write_pdb(path: str | os.PathLike[str], database: PatternDatabase) -> None:
     chain = [database]
     while (base := chain[-1].base) is not None:
         chain.append(base)
-    text = json.dumps([_description(one) for one in chain], sort_keys=True).encode()
+    header = []
+    for one in chain:
+        counts, unreached = one.histogram
+        digest = hashlib.sha256(one.table.data).hexdigest()
+        about = {"sha256": digest, "counts": counts, "unreached": unreached}
+        header.append({**asdict(one.layout), **about})
+    text = json.dumps(header, sort_keys=True).encode()
     text += b" " * (-(PREFIX.size + len(text)) % ALIGNMENT)
     parts: list[bytes | memoryview] = [
         PREFIX.pack(MAGIC, VERSION, len(text), hashlib.sha256(text).digest()),
@@ -80,16 +86,6 @@ def read_pdb(path: str | os.PathLike[str]) -> PatternDatabase:
         database = PatternDatabase(layout, table, database)
     assert database is not None
     return database
-
-
-def _description(database: PatternDatabase) -> dict[str, Any]:
-    counts, unreached = database.histogram
-    return {
-        **asdict(database.layout),
-        "sha256": hashlib.sha256(database.table.data).hexdigest(),
-        "counts": counts,
-        "unreached": unreached,
-    }
 
 
 def _read_header(file: BinaryIO, name: str) -> list[dict[str, Any]]:
