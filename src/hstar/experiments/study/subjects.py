@@ -121,11 +121,10 @@ def make_task(path: Path, asked: Generated, states: int, seed: int) -> None:
     generate(asked.domain, folder, ["test"], seed, count=1, ranges=asked.test)
     (problem,) = find_problems(folder / "test")
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
-        walks, made = Path(scratch) / "task", Path(scratch) / "made"
-        write_walks(find_domain(problem), problem, walks, states, STEPS, seed + OTHER)
-        made.mkdir()
-        for number, walk in enumerate(sorted(walks.glob("p*.pddl")), start=2):
+        made = Path(scratch) / "task"
+        write_walks(find_domain(problem), problem, made, states, STEPS, seed + OTHER)
+        walks = list(enumerate(sorted(made.glob("p*.pddl")), start=2))
+        for number, walk in reversed(walks):  # the last first, so that its new name is free
             walk.rename(made / f"p{number}.pddl")
         shutil.copy(problem, made / "p1.pddl")
-        shutil.copy(walks / "domain.pddl", made)
         made.rename(path)

@@ -115,8 +115,12 @@ class TruncatedGaussians(TrialRun):
         folder = self.directory / "problems" / domain
         if not (folder / split / "manifest.json").is_file():
             self.say(f"generating {domain} {split} problems")
-            asked = self.scale.asked(domain, split)
-            generate(DOMAINS[domain], folder, [split], self.seed, **asked)
+            # None stands for the paper's own numbers and sizes.
+            counts = self.scale.problems.get("counts", [None] * len(SPLITS))
+            count = counts[SPLITS.index(split)]
+            small, large = self.scale.problems.get(domain, [None, None])
+            ranges = large if split == "test" else small
+            generate(DOMAINS[domain], folder, [split], self.seed, count=count, ranges=ranges)
 
     def make_labels(self, domain: str, split: str) -> None:
         output = self.labels(domain, split)
