@@ -74,18 +74,15 @@ def generate(
         plan = generator.plan(split, ranges, count)
         with Progress(f"{generator.name} {split}", sum(number for _, number in plan)) as bar:
             shown = {"on_problem": bar.update} if progress else {}
-            drawn[split] = draw_split(generator, split, plan, seed, **shown)
-    folders = {
-        split: _files(generator, split, [problem for _, problem in pairs])
-        for split, pairs in drawn.items()
-    }
-    for split, files in folders.items():
+            pairs = draw_split(generator, split, plan, seed, **shown)
+        files = _files(generator, split, [problem for _, problem in pairs])
         _check_folder(root / split, files)
+        drawn[split] = pairs, files
     found = []
-    for split, pairs in drawn.items():
+    for split, (pairs, files) in drawn.items():
         forms = len({problem.canonical for _, problem in pairs})
         resized = sum(asked != problem.parameters for asked, problem in pairs)
-        written = _write_folder(root / split, folders[split])
+        written = _write_folder(root / split, files)
         found.append(WrittenSplit(split, root / split, len(pairs), forms, resized, written))
     return found
 
@@ -156,8 +153,7 @@ def _check_folder(folder: Path, files: Mapping[str, str]) -> None:
 def _write_folder(folder: Path, files: Mapping[str, str]) -> int:
     """Write what is missing or damaged; a new folder appears complete. Returns how many files."""
     if (folder / MANIFEST).exists():
-        problems = {folder / name: text.encode() for name, text in files.items()}
-        del problems[folder / MANIFEST]
+        problems = {folder / n: text.encode() for n, text in files.items() if n != MANIFEST}
         damaged = [p for p, text in problems.items() if not p.exists() or p.read_bytes() != text]
         for path in damaged:
             write_atomically(path, problems[path])

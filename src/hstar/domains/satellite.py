@@ -30,7 +30,8 @@ def sample(parameters: Parameters, rng: Random) -> GeneratedProblem:
             instrument = f"instrument{len(instruments)}"
             instruments.append(instrument)
             init.append(("on_board", instrument, satellite))
-            chosen = _some(modes, rng)
+            bits = rng.randrange(1, 1 << len(modes))  # a subset that is not empty
+            chosen = [mode for number, mode in enumerate(modes) if bits >> number & 1]
             supported.update(chosen)
             init += [("supports", instrument, mode) for mode in chosen]
             init.append(("calibration_target", instrument, rng.choice(stations)))
@@ -44,12 +45,6 @@ def sample(parameters: Parameters, rng: Random) -> GeneratedProblem:
     ]
     objects = {"satellite": satellites, "instrument": tuple(instruments), "mode": modes}
     return GeneratedProblem({**objects, "direction": directions}, init, goal)
-
-
-def _some(items: tuple[str, ...], rng: Random) -> list[str]:
-    """A uniformly random subset that is not empty."""
-    bits = rng.randrange(1, 1 << len(items))
-    return [item for number, item in enumerate(items) if bits >> number & 1]
 
 
 NAMES = ("satellites", "instruments", "modes", "stations", "stars")

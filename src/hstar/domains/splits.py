@@ -22,7 +22,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from random import Random
 
@@ -126,27 +126,13 @@ class SplitDrawer:
         self.split = split
         self.base = seed * BASE_STEP
         self.known_forms: dict[str, str] = {}
-        self.forms: set[str] = set()
-        self.digests: set[str] = set()
-        self.without_new_forms: set[str] = set()
-        self.used_up: set[str] = set()
+        self.taken: dict[str, set[str]] = {"canonical": set(), "digest": set()}
+        self.used_up: set[tuple[str, str]] = set()
 
     def take(self, size: Parameters, number: int) -> Drawn | None:
         """The number-th problem (from 1) of a size, or None if the size is used up."""
-        key = repr(size)
-        spare: Drawn | None = None
-        for drawn in self._candidates(size, number) if key not in self.used_up else ():
-            if drawn.canonical not in self.forms:
-                return self._keep(drawn)
-            if spare is None and drawn.digest not in self.digests:
-                spare = drawn
-            if spare is not None and key in self.without_new_forms:
-                return self._keep(spare)
-        self.without_new_forms.add(key)
-        if spare is not None:
-            return self._keep(spare)
-        self.used_up.add(key)
-        return None
+        new_form = self._take_new("canonical", size, number)
+        return new_form or self._take_new("digest", size, number)
 
     def take_larger(self, size: Parameters, number: int) -> Drawn:
         """A problem of the next larger size that has one which is new up to names.
@@ -155,26 +141,25 @@ class SplitDrawer:
         """
         for _ in range(ENLARGEMENTS):
             size = self.generator.next_size(size)
-            if repr(size) in self.without_new_forms:
-                continue
-            for drawn in self._candidates(size, number):
-                if drawn.canonical not in self.forms:
-                    return self._keep(drawn)
-            self.without_new_forms.add(repr(size))
+            if drawn := self._take_new("canonical", size, number):
+                return drawn
         raise ValueError(f"{self.generator.name} has no more problems, even of size {size}")
 
-    def _keep(self, drawn: Drawn) -> Drawn:
-        self.forms.add(drawn.canonical)
-        self.digests.add(drawn.digest)
-        return drawn
-
-    def _candidates(self, size: Parameters, number: int) -> Iterator[Drawn]:
-        for attempt in range(SEEDS):
+    def _take_new(self, what: str, size: Parameters, number: int) -> Drawn | None:
+        """The first problem of so many seeds whose form or text is new. A size that had none is
+        not tried again."""
+        key = what, repr(size)
+        for attempt in range(SEEDS if key not in self.used_up else 0):
             seed = self.base + number + attempt * SEED_STEP
             drawn = draw(self.generator, size, self.split, seed, 0, self.known_forms)
             if drawn is None:
-                return
-            yield drawn
+                break
+            if getattr(drawn, what) not in self.taken[what]:
+                for name, values in self.taken.items():
+                    values.add(getattr(drawn, name))
+                return drawn
+        self.used_up.add(key)
+        return None
 
 
 def draw_split(

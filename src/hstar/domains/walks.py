@@ -56,8 +56,12 @@ def walk_problems(problem: Problem, path: Path, walks: int, steps: int, seed: in
     """The texts of the new problems, at most `walks`."""
     task = ground(problem, keep_irrelevant=True, keep_constant=True)
     source = load_source(path).text
+    tracked = {task.core.atom_name(fact) for fact in range(task.num_facts)}
+    tracked |= {name.removeprefix("not ") for name in tracked}
+    never_change = [atom for atom in problem.init if atom_name(*atom) not in tracked]
     for state in walk_states(task, walks, seed % 2**64, Budget(), steps=steps):
-        yield with_initial_state(source, problem, atoms_of(task, state))
+        held = filter(None, map(parse_atom, task.atoms(state)))
+        yield with_initial_state(source, problem, sorted({*never_change, *held}))
 
 
 def walk_states(
@@ -75,15 +79,6 @@ def walk_states(
         if state.tobytes() not in left_out and not task.satisfies_goal(state):
             kept.setdefault(state.tobytes(), state)
     return np.array(list(kept.values()), np.int32).reshape(len(kept), task.num_variables)
-
-
-def atoms_of(task: Task, state: State) -> list[tuple[str, ...]]:
-    """All atoms that hold in a state, those included that no operator changes."""
-    tracked = {task.core.atom_name(fact) for fact in range(task.num_facts)}
-    tracked |= {name.removeprefix("not ") for name in tracked}
-    never_change = [atom for atom in task.problem.init if atom_name(*atom) not in tracked]
-    held = filter(None, map(parse_atom, task.atoms(state)))
-    return sorted({*never_change, *held})
 
 
 def with_initial_state(text: str, problem: Problem, atoms: Iterable[tuple[str, ...]]) -> str:

@@ -11,7 +11,6 @@ import hashlib
 import json
 import os
 import struct
-from collections.abc import Iterator
 from dataclasses import asdict
 from typing import Any, BinaryIO
 
@@ -36,8 +35,16 @@ class PdbFileError(InputFileError):
 
 def write_pdb(path: str | os.PathLike[str], database: PatternDatabase) -> None:
     """Write a database to a file, completely or not at all. Raises OSError."""
-    chain = list(_chain(database))
-    text = json.dumps([_description(one) for one in chain], sort_keys=True).encode()
+    chain = [database]
+    while (base := chain[-1].base) is not None:
+        chain.append(base)
+    header = []
+    for one in chain:
+        counts, unreached = one.histogram
+        digest = hashlib.sha256(one.table.data).hexdigest()
+        about = {"sha256": digest, "counts": counts, "unreached": unreached}
+        header.append({**asdict(one.layout), **about})
+    text = json.dumps(header, sort_keys=True).encode()
     text += b" " * (-(PREFIX.size + len(text)) % ALIGNMENT)
     parts: list[bytes | memoryview] = [
         PREFIX.pack(MAGIC, VERSION, len(text), hashlib.sha256(text).digest()),
@@ -52,7 +59,6 @@ def read_pdb(path: str | os.PathLike[str]) -> PatternDatabase:
     """Open a database, its tables memory mapped; digests are compared. Raises PdbFileError."""
     name = os.fspath(path)
     try:
-        size = os.stat(name).st_size
         with open(name, "rb") as file:
             header = _read_header(file, name)
             start = file.tell()
@@ -66,11 +72,11 @@ def read_pdb(path: str | os.PathLike[str]) -> PatternDatabase:
         except (KeyError, TypeError):
             raise PdbFileError(f"the header is incomplete; {_ADVICE}", name) from None
         length = (layout.cells * layout.bits + 7) // 8
-        if start + length > size:
+        if start + length > len(raw):
             raise PdbFileError(f"the file is cut off; {_ADVICE}", name)
         parts.append((layout, raw[start : start + length], digest))
         start += length + -length % ALIGNMENT
-    if size != start:
+    if len(raw) != start:
         raise PdbFileError(f"the file has the wrong length; {_ADVICE}", name)
     database: PatternDatabase | None = None
     for layout, table, digest in reversed(parts):
@@ -80,23 +86,6 @@ def read_pdb(path: str | os.PathLike[str]) -> PatternDatabase:
         database = PatternDatabase(layout, table, database)
     assert database is not None
     return database
-
-
-def _chain(database: PatternDatabase) -> Iterator[PatternDatabase]:
-    one: PatternDatabase | None = database
-    while one is not None:
-        yield one
-        one = one.base
-
-
-def _description(database: PatternDatabase) -> dict[str, Any]:
-    counts, unreached = database.histogram
-    return {
-        **asdict(database.layout),
-        "sha256": hashlib.sha256(database.table.data).hexdigest(),
-        "counts": counts,
-        "unreached": unreached,
-    }
 
 
 def _read_header(file: BinaryIO, name: str) -> list[dict[str, Any]]:

@@ -29,7 +29,12 @@ class PdbHeuristic:
             raise ValueError("a heuristic has at least one pattern database")
         self._bound: dict[str, _core.Heuristic] = {}  # by puzzle
         for one in self.sums:
-            _check_sum(one)
+            pieces = [piece for database in one for piece in database.layout.pattern]
+            if len(one) > 1 and not all(database.layout.additive for database in one):
+                message = "only additive pattern databases may be added; use ',' for the maximum"
+                raise ValueError(message)
+            if len(set(pieces)) < len(pieces):
+                raise ValueError("the patterns of a sum must not share pieces")
 
     def __repr__(self) -> str:
         sums = ", ".join(
@@ -56,11 +61,3 @@ class PdbHeuristic:
     def evaluate(self, space: Space, states: NDArray[np.int32]) -> NDArray[np.float32]:
         """float32[B] from int32[B, V]; one state is a batch of one."""
         return evaluate(self, space, states)
-
-
-def _check_sum(databases: Sequence[PatternHeuristic]) -> None:
-    pieces = [piece for database in databases for piece in database.layout.pattern]
-    if len(databases) > 1 and not all(database.layout.additive for database in databases):
-        raise ValueError("only additive pattern databases may be added; use ',' for the maximum")
-    if len(set(pieces)) < len(pieces):
-        raise ValueError("the patterns of a sum must not share pieces")

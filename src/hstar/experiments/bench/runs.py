@@ -9,6 +9,7 @@ import os
 import platform
 import subprocess
 import sys
+from collections import Counter
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -126,13 +127,11 @@ def _find_algorithms(options: BenchOptions) -> list[_Algorithm]:
     """Loads every model once, so that a broken file is noticed before the first run."""
     loaded = [(one, load_search(one)) for one in options.all_specifications()]
     names = [one.names if one.files else ready.searches()[0].names for one, ready in loaded]
-    stems: dict[str, set[str]] = {}
-    for name in names:
-        stems.setdefault(Path(name).stem, set()).add(name)
+    stems = Counter(Path(name).stem for name in set(names))
     found = []
     for name, (one, ready) in zip(names, loaded, strict=True):
-        heuristic = Path(name).stem if is_model_file(name) else name
-        heuristic = heuristic if len(stems.get(heuristic, {name})) == 1 else name
+        stem = Path(name).stem
+        heuristic = stem if is_model_file(name) and stems[stem] == 1 else name
         metadata = getattr(ready.heuristic, "metadata", None) or {}
         training = metadata.get("training", {})
         seed = training.get("seed", training.get("options", {}).get("seed"))

@@ -89,10 +89,7 @@ def compare(runs: Sequence[Runs], names: Sequence[str] = ()) -> Comparison:
         tables.append(part.rows.with_columns(pl.lit(name).alias("file")))
     rows = pl.concat(tables)
     distinct = rows.select("heuristic", "algorithm").unique()
-    alone = (
-        distinct["heuristic"].n_unique() == distinct.height
-        and not (distinct["algorithm"] == DEFAULT).any()
-    )
+    alone = distinct["heuristic"].is_unique().all() and DEFAULT not in distinct["algorithm"]
     shared = [name for name, count in Counter(distinct["algorithm"]).items() if count > 1]
     full = pl.format("{}: {}", "heuristic", "algorithm")
     label = pl.when(pl.col("algorithm").is_in(shared)).then(full).otherwise(pl.col("algorithm"))

@@ -94,8 +94,3 @@ def choose(what: str, known: Collection[str], wanted: Sequence[str]) -> list[str
         named = ", ".join(f"'{name}'" for name in unknown)
         raise ValueError(f"unknown {what} {named}; choose one of {', '.join(known)}")
     return list(wanted)
-
-
-def changed_steps(steps: Mapping[str, int], asked: Mapping[str, int] | int) -> dict[str, int]:
-    """Steps by kind of learner: one number is for all kinds, named ones for those named."""
-    return dict.fromkeys(steps, asked) if isinstance(asked, int) else {**steps, **asked}

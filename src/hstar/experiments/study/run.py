@@ -133,18 +133,9 @@ def read_part(path: Path) -> Any:
     return json.loads(path.read_text(encoding="utf-8")) if path.is_file() else None
 
 
-def spread(items: Sequence[R], count: int) -> list[R]:
-    """So many of the items, at even distances: problems are ordered by size."""
-    total = len(items)
-    return list(items) if count >= total else [items[i * total // count] for i in range(count)]
-
-
-def search_within(
-    limit: float, memory: int, search: Callable[[Budget], SearchResult | None]
-) -> Row:
+def search_within(limit: float, memory: int, search: Callable[[Budget], SearchResult]) -> Row:
     """The row of a search that had so many seconds and bytes. What is found later or not validated
-    is not solved. `search` returns None where there is no network to search with. Raises
-    OutOfResources and KeyboardInterrupt when the run itself is ended."""
+    is not solved. Raises OutOfResources and KeyboardInterrupt when the run itself is ended."""
     start = time.monotonic()
     budget = Budget.starting_now(limit, memory)
     try:
@@ -154,8 +145,6 @@ def search_within(
         if error.status not in EXPECTED:
             raise
         return {"solved": False, "status": error.status}
-    if result is None:
-        return {"solved": False, "status": "no network", "seconds": limit}
     if result.status in ("interrupted", "terminated"):
         raise KeyboardInterrupt
     seconds = time.monotonic() - start

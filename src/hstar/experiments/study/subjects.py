@@ -14,7 +14,7 @@ from hstar.domains import generate
 from hstar.domains.walks import write_walks
 from hstar.experiments.bench import SuiteError
 from hstar.experiments.study.published import build
-from hstar.experiments.study.run import read_part, spread, write_part
+from hstar.experiments.study.run import read_part, write_part
 from hstar.pddl import Problem, find_domain, find_problems, natural_order, parse
 from hstar.slots.teachers import content_digest
 
@@ -108,8 +108,11 @@ class Subject:
     def chosen(self, per_size: int, sizes: int = 0) -> tuple[Entry, ...]:
         """So many test problems for each size, at even distances; all for 0. `sizes` is how many
         sizes count, 0 for those that there are."""
-        counted = sizes or len({entry.objects for entry in self.test})
-        return tuple(spread(self.test, per_size * counted)) if per_size else self.test
+        total = len(self.test)
+        count = per_size * (sizes or len({entry.objects for entry in self.test}))
+        if not 0 < count < total:
+            return self.test
+        return tuple(self.test[i * total // count] for i in range(count))
 
 
 def make_task(path: Path, asked: Generated, states: int, seed: int) -> None:
@@ -118,11 +121,10 @@ def make_task(path: Path, asked: Generated, states: int, seed: int) -> None:
     generate(asked.domain, folder, ["test"], seed, count=1, ranges=asked.test)
     (problem,) = find_problems(folder / "test")
     with tempfile.TemporaryDirectory(dir=folder) as scratch:
-        walks, made = Path(scratch) / "task", Path(scratch) / "made"
-        write_walks(find_domain(problem), problem, walks, states, STEPS, seed + OTHER)
-        made.mkdir()
-        for number, walk in enumerate(sorted(walks.glob("p*.pddl")), start=2):
+        made = Path(scratch) / "task"
+        write_walks(find_domain(problem), problem, made, states, STEPS, seed + OTHER)
+        walks = list(enumerate(sorted(made.glob("p*.pddl")), start=2))
+        for number, walk in reversed(walks):  # the last first, so that its new name is free
             walk.rename(made / f"p{number}.pddl")
         shutil.copy(problem, made / "p1.pddl")
-        shutil.copy(walks / "domain.pddl", made)
         made.rename(path)

@@ -19,7 +19,7 @@ from typing import Any, ClassVar, Self, TypeVar
 
 from hstar.experiments.bench import EXPLAINED
 from hstar.experiments.bench.peers import run_peer
-from hstar.experiments.study.published import Spread, build, changed_steps, choose, read_toml
+from hstar.experiments.study.published import Spread, build, choose, read_toml
 from hstar.experiments.study.run import EXPECTED, Piece, Row, StudyRun, read_part, search_within
 from hstar.experiments.study.subjects import Entry, Generated, Subject
 from hstar.learning import mean_ratio
@@ -47,13 +47,11 @@ class Column:
     has_seeds: bool = False
     plans: Callable[[Path, TrialStudy, Budget], SearchResult] | None = None
 
-    def search(self, model: Path, max_evaluations: int | None) -> SearchSpecification | None:
-        """How to search with the model file; None if there is none. Raises ModelFileError."""
+    def search(self, model: Path, max_evaluations: int | None) -> SearchSpecification:
+        """How to search with the model file of the learner, if any. Raises ModelFileError."""
         heuristics: list[str | LearnedHeuristic] = list(self.beside)
         way = {"cost": "one", **self.way}
         if self.learner is not None:
-            if not model.is_file():
-                return None
             learned = LearnedHeuristic(read_model(model), str(model), self.decode)
             heuristics.insert(0, learned)
             named = {n: v for n, v in learned.search.items() if n != "alternating"}
@@ -114,9 +112,11 @@ class TrialScale:
         for number, one in enumerate(self.studies):
             own = [n for n in columns if n in one.columns or (n not in known and number == 0)]
             if own or not columns:
-                options["columns"] = tuple(own or one.columns)
-                options["steps"] = changed_steps(one.steps, steps) if one.steps else {}
-                studies.append(replace(one, **options))
+                kept = dict(one.steps)
+                if kept or not one.learn:  # a study that time ends has no steps
+                    kept |= dict.fromkeys(kept, steps) if isinstance(steps, int) else steps
+                chosen = tuple(own or one.columns)
+                studies.append(replace(one, **options, columns=chosen, steps=kept))
         return replace(self, studies=tuple(studies), domains=domains)
 
     def select(self, folders: Mapping[str, Path]) -> dict[str, Path]:
@@ -311,14 +311,16 @@ class TrialRun(StudyRun[TrialScale, TrialResults]):
         if column in self.peers:
             return row | run_peer(self.peers[column], find_domain(path), path, limit)
         chosen = self.columns[column]
-        model = self.model(study, subject.name, chosen.learner or "", seed)
+        part = self.model(study, subject.name, chosen.learner or "", seed)
+        model = part.with_suffix(".safetensors")
+        if chosen.learner is not None and not model.is_file():
+            return row | {"solved": False, "status": "no network"}
 
-        def search(budget: Budget) -> SearchResult | None:
+        def search(budget: Budget) -> SearchResult:
             if chosen.plans is not None:
                 return chosen.plans(path, study, budget)
             problem = entry.problem()
-            options = chosen.search(model.with_suffix(".safetensors"), study.max_evaluations)
-            return None if options is None else plan_problem(problem, options, budget)
+            return plan_problem(problem, chosen.search(model, study.max_evaluations), budget)
 
         try:
             row |= search_within(limit, self.scale.memory_limit, search)

@@ -107,11 +107,9 @@ def _options(name: str) -> TrainOptions:
     like, shape = given.pop("like", ""), given.pop("model_options", {})
     if "objective" in given:
         given["objective"] = make_objective("cea", **given["objective"])
-    if like:
-        other = _options(like)
-        return replace(other, model_options={**other.model_options, **shape}, **given)
-    fixed = {"objective": make_objective("cea"), "decode": "strict", "model_options": shape}
-    return TrainOptions(**{**TABLE_DEFAULTS, **fixed, **given})
+    usual = {**TABLE_DEFAULTS, "objective": make_objective("cea"), "decode": "strict"}
+    other = _options(like) if like else TrainOptions(**usual)
+    return replace(other, model_options={**other.model_options, **shape}, **given)
 
 
 GOALS = {

@@ -75,14 +75,10 @@ class PatternSpace:
     def as_in_paper(self) -> Row | None:
         """Minima over neighbours in Myrvold and Ruskey's order: of the paper's factor, or otherwise
         of the network's size."""
-        asked: Row = dict(OF_PAPER)
-        if self.classical:
-            asked["pattern"] = self.classical[0]["pattern"]
+        own = {**OF_PAPER, "pattern": self.classical[0]["pattern"]} if self.classical else {}
+        rows = [row for row in self.classical if row.items() >= own.items()]
         if self.printed:
-            asked["factor"] = self.printed["factor"]
-        rows = [row for row in self.classical if row.items() >= asked.items()]
-        if self.printed:
-            return rows[0] if rows else None
+            return next((row for row in rows if row["factor"] == self.printed["factor"]), None)
         return replace(self, classical=rows).best
 
     def heuristics(self) -> list[tuple[str, Row | None]]:
@@ -287,19 +283,18 @@ class Point:
     learned: bool
     num_bytes: int
     mean: float
-    leads: bool = False  # nothing that is no larger has a larger mean
+    leads: bool  # nothing that is no larger has a larger mean
 
 
 def frontier(space: PatternSpace) -> list[Point]:
     """All heuristics of a space by size, with those marked that nothing smaller or equal beats."""
     rows = [(describe_compression(row), False, row) for row in space.classical]
     rows += [(f"network {kind}", True, row) for kind, row in space.certified.items()]
-    points = [Point(what, learned, row["bytes"], row["total"]) for what, learned, row in rows]
-    marked, best = [], float("-inf")
-    for point in sorted(points, key=lambda point: (point.num_bytes, -point.mean)):
-        marked.append(replace(point, leads=point.mean > best))
-        best = max(best, point.mean)
-    return marked
+    points, best = [], float("-inf")
+    for what, learned, row in sorted(rows, key=lambda one: (one[2]["bytes"], -one[2]["total"])):
+        points.append(Point(what, learned, row["bytes"], row["total"], row["total"] > best))
+        best = max(best, row["total"])
+    return points
 
 
 def frontier_tables(name: str, points: list[Point]) -> list[Table]:

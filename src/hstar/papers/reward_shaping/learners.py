@@ -72,16 +72,14 @@ def facts_of(learner: Rtdp) -> dict[str, Any]:
 def from_rollouts(lesson: LearnerTask, is_timed: bool = False) -> Learnt:
     """What hstar learns by reinforcement: for some steps, or for as long as the study says. Larger
     training problems choose weights."""
-    start, study = time.monotonic(), lesson.study
+    if is_timed:
+        limits = Limits(lesson.budget.within(lesson.study.learn), lesson.seed)
+    else:
+        file = lesson.scratch / "learner.safetensors"
+        limits = Limits(lesson.budget, lesson.seed, lesson.study.steps["own"], checkpoint=file)
     tasks = sorted(tasks_of(lesson), key=lambda task: (len(task.problem.objects), task.num_facts))
     held = max(1, round(CHOOSING * len(tasks))) if len(tasks) > 2 else 0
     parts = Lesson(tasks=tasks[: len(tasks) - held], others=tasks[len(tasks) - held :] or tasks)
-    if is_timed:
-        left = study.learn - (time.monotonic() - start)
-        limits = Limits(lesson.budget.within(max(left, 1e-9)), lesson.seed)
-    else:
-        file = lesson.scratch / "learner.safetensors"
-        limits = Limits(lesson.budget, lesson.seed, study.steps["own"], checkpoint=file)
     learner = ActingLearner(parts, rtdp_settings({}, limits.steps), limits)
     found = learner.run()
     if found is None:

@@ -11,7 +11,6 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from hstar.domains import SPLITS
 from hstar.experiments.study import DEFAULT, Column, TrialScale, read_scales
 from hstar.slots.objectives import FIXED_SIGMA, OBJECTIVES, Objective, make_objective
 
@@ -104,13 +103,6 @@ class GaussianScale(TrialScale):
     nlm: Mapping[str, Any] = field(default_factory=dict)
     epochs: int | None = None
     fit_cap: bool = False
-
-    def asked(self, domain: str, split: str) -> dict[str, Any]:
-        """For `generate`; None stands for the paper's own numbers and sizes."""
-        counts = self.problems.get("counts", [None] * len(SPLITS))
-        small, large = self.problems.get(domain, [None, None])
-        count = dict(zip(SPLITS, counts, strict=True))[split]
-        return {"count": count, "ranges": large if split == "test" else small}
 
 
 SCALES = read_scales(__file__, GaussianScale, GROUPS)

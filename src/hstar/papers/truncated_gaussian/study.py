@@ -33,7 +33,6 @@ from hstar.experiments.study import (
     TrialResults,
     TrialRun,
     TrialStudy,
-    changed_steps,
     choose,
     compare_searches,
     planning_table,
@@ -83,26 +82,17 @@ class TruncatedGaussians(TrialRun):
     columns = COLUMNS
 
     @classmethod
-    def scale_of(
-        cls,
-        name: str,
-        steps: Any = None,
-        columns: Sequence[str] = (),
-        domains: Sequence[str] = (),
-        **options: Any,
-    ) -> GaussianScale:
+    def scale_of(cls, name: str, columns: Sequence[str] = (), **options: Any) -> GaussianScale:
         """Columns are those of scales.toml, or names of variants."""
+        choose("domain", DOMAINS, options.get("domains", ()))
         named = [column for one in choose("column", GROUPS, columns) for column in GROUPS[one]]
         options["columns"] = [*dict.fromkeys(named), FF, DEFAULT] if named else ()
-        if domains:
-            options["domains"] = choose("domain", DOMAINS, domains)
         scale: GaussianScale = super().scale_of(name, **options)  # type: ignore[assignment]
-        (study,), asked = scale.studies, {} if steps is None else steps
-        epochs = None if isinstance(asked, int) or "nlm" in asked else scale.epochs
-        taken = changed_steps(study.steps, asked)
-        for model in models_of(study) - taken.keys() - ({"nlm"} if epochs else set()):
+        (study,), steps = scale.studies, options.get("steps", {})
+        epochs = None if isinstance(steps, int) or "nlm" in steps else scale.epochs
+        for model in models_of(study) - study.steps.keys() - ({"nlm"} if epochs else set()):
             raise ValueError(f"models of the kind {model} need steps; add --steps {model}=NUMBER")
-        return replace(scale, epochs=epochs, studies=(replace(study, steps=taken),))
+        return replace(scale, epochs=epochs)
 
     def labels(self, domain: str, split: str) -> Path:
         return self.directory / "labels" / f"{domain}-{split}.parquet"
@@ -125,8 +115,12 @@ class TruncatedGaussians(TrialRun):
         folder = self.directory / "problems" / domain
         if not (folder / split / "manifest.json").is_file():
             self.say(f"generating {domain} {split} problems")
-            asked = self.scale.asked(domain, split)
-            generate(DOMAINS[domain], folder, [split], self.seed, **asked)
+            # None stands for the paper's own numbers and sizes.
+            counts = self.scale.problems.get("counts", [None] * len(SPLITS))
+            count = counts[SPLITS.index(split)]
+            small, large = self.scale.problems.get(domain, [None, None])
+            ranges = large if split == "test" else small
+            generate(DOMAINS[domain], folder, [split], self.seed, count=count, ranges=ranges)
 
     def make_labels(self, domain: str, split: str) -> None:
         output = self.labels(domain, split)

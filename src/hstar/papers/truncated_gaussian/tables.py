@@ -15,6 +15,7 @@ import re
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import groupby
 from typing import Any, TypeVar
 
 from hstar.experiments.report import MISSING, Cell, Table
@@ -232,16 +233,15 @@ def build_table(number: int, measured: Measured) -> Table:
     table = TABLES[number]
     ours = {key: measured.value(table.model, *key) for key in table.cells}
     planning = "coverage" in table.metrics
-    variants = [one for one in VARIANTS if planning or one != "N+clip"]
-    baselines = [column for column in table.columns if column in NAMES]
-    extra = [column for column in table.columns if ":" not in column and column not in NAMES]
-    spans = [("", 2 + len(baselines))]
-    several = len({group.rpartition("/")[2] for group in table.groups}) > 1
-    for group in table.groups:
-        sigma, base, lower = group.split("/")
-        bound = f" (l = {NAMES[lower]})" if several else ""
-        spans.append((f"{sigma}/{NAMES[base]}{bound}", len(variants)))
     shown = [one for one in table.columns if planning or not one.startswith("N+clip")]
+    parts = [column.partition(":")[::2] for column in shown]  # variant, group
+    several = len({group.rpartition("/")[2] for group in table.groups}) > 1
+    spans = []
+    for group, run in groupby(["", "", *(group for _, group in parts)]):
+        sigma, base, lower = group.split("/") if group else ("", "", "")
+        bound = f" (l = {NAMES[lower]})" if several and group else ""
+        title = f"{sigma}/{NAMES[base]}{bound}" if group else ""
+        spans.append((title, len(list(run))))
     rows: list[list[Cell]] = []
     for metric in table.metrics:
         for domain in DOMAINS:
@@ -262,13 +262,10 @@ def build_table(number: int, measured: Measured) -> Table:
     return Table(
         f"table{number}",
         f"Table {number}: {table.caption}",
-        [
-            *("domain", "metric", *(NAMES[name] for name in baselines)),
-            *(*variants * len(table.groups), *extra),
-        ],
+        ["domain", "metric", *(NAMES.get(variant, variant) for variant, _ in parts)],
         rows,
         SHOWN,
-        [*spans, *(("", 1) for _ in extra)],
+        spans,
         measured=sum(value is not None for value in ours.values()),
     )
 
