@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    States = NDArray[np.int32]
+    from hstar.planning.space import States
 
 
 Fact = tuple[int, int]  # variable, value
