@@ -157,8 +157,6 @@ class Task:
 
     def unscaled(self, cost: int) -> int | float:
         """A cost of the core in the unit of the problem."""
-        if self.cost_scale == 1:
-            return cost
         whole, rest = divmod(cost, self.cost_scale)
         return whole if rest == 0 else cost / self.cost_scale
 
