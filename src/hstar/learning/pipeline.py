@@ -223,8 +223,9 @@ class LearningRun:
         scores = {label: Score(tuple(found[label])) for label in alive if label in found}
         best = min(scores, key=lambda one: scores[one].rank, default=None)
         if best is not None:
+            objects = max(len(start.problem.objects) for start in rung.starts)
             self.say(
-                f"up to {rung.objects} objects, {len(scores)} candidates; best so far: {best}: "
+                f"up to {objects} objects, {len(scores)} candidates; best so far: {best}: "
                 f"{scores[best].text(self.effort.unit)}"
             )
         return found
