@@ -189,7 +189,7 @@ class Parser(argparse.ArgumentParser):
             else:
                 settings["type"] = known.kind
             if several and name in SEVERAL:
-                settings |= {"action": "append", "nargs": "+"}
+                settings |= {"action": "extend", "nargs": "+"}
             takers = [search for search, entry in SEARCHES.items() if name in entry.options]
             notes = [", ".join(takers)] if 0 < len(takers) <= FEW else []
             if known.default and known.kind is not bool:

@@ -39,8 +39,7 @@ def run(options: Options) -> int:
     flags.add_search()
     asked = [flags.parse_args(shlex.split(text), Options()) for text in options.config]
     further = [one.specification() for one in asked]
-    heuristics = [name for names in options.heuristic or [] for name in names]
-    searches = [name for names in options.algorithm or [] for name in names]
+    heuristics, searches = options.heuristic or [], options.algorithm or []
     require("polars")
     with as_usage_error():
         chosen = BenchOptions(

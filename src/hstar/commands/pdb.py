@@ -49,12 +49,7 @@ is overestimated, 1 if not.
 """
 
 
-def add_arguments(parser: Parser) -> None:
-    for add in (add_build, add_compress, add_show, add_learn, add_verify):
-        add(parser)
-
-
-def add_build(commands: Parser) -> None:
+def add_arguments(commands: Parser) -> None:
     parser = commands.add_command("build", "compute a pattern database", run_build, BUILD)
     parser.add_argument("space", nargs="+", metavar="SPACE", help="a puzzle, or [DOMAIN] PROBLEM")
     parser.add("--pattern PATTERN", "the pieces or variables to keep", required=True)
@@ -65,8 +60,6 @@ def add_build(commands: Parser) -> None:
     parser.add_json()
     parser.add_limits()
 
-
-def add_compress(commands: Parser) -> None:
     about = "make a pattern database smaller"
     parser = commands.add_command("compress", about, run_compress, COMPRESS)
     parser.add_argument("file", metavar="FILE", help="a pattern database")
@@ -80,11 +73,30 @@ def add_compress(commands: Parser) -> None:
     parser.add_json()
     parser.add_limits()
 
-
-def add_show(commands: Parser) -> None:
     parser = commands.add_command("show", "describe a pattern database, or a learned one", run_show)
     parser.add_argument("file", metavar="FILE", help="a pattern database, or a learned one")
     parser.add_json()
+
+    about = "learn a network that replaces a pattern database"
+    parser = commands.add_command("learn", about, learn_table, LEARN)
+    _add_source(parser, "a pattern database")
+    parser.add("-o --output FILE", "the model file to write (.safetensors)", required=True)
+    about = "seed of all random numbers (default: 0)"
+    parser.add("--seed N", about, str, dest="seeds", default="0")
+    add_training(parser)
+    add_sweep(parser, "--sweep-batch")
+
+    about = "check a learned pattern database from scratch"
+    parser = commands.add_command("verify", about, run_verify, VERIFY)
+    _add_source(parser, "a learned pattern database")
+    parser.add("--threads N", "number of threads (default: all cores)")
+    add_sweep(parser, "--batch")
+    parser.add_limits()
+
+
+def _add_source(parser: Parser, what: str) -> None:
+    parser.add_argument("file", metavar="FILE", help=what)
+    parser.add_argument("pddl", nargs="*", metavar="PDDL", help="[DOMAIN] PROBLEM, for a task")
 
 
 def run_build(options: Options) -> int:
@@ -190,32 +202,6 @@ def lines(description: dict[str, Any]) -> list[str]:
         total = description["mean"] + description["base"]["mean"]
         result += [f"Mean with its base: {total:.6f}", "", "Base", *lines(description["base"])]
     return result
-
-
-def add_learn(commands: Parser) -> None:
-    about = "learn a network that replaces a pattern database"
-    parser = commands.add_command("learn", about, learn_table, LEARN)
-    _add_source(parser, "a pattern database")
-    parser.add("-o --output FILE", "the model file to write (.safetensors)", required=True)
-    parser.add(
-        "--seed N", "seed of all random numbers (default: 0)", str, dest="seeds", default="0"
-    )
-    add_training(parser)
-    add_sweep(parser, "--sweep-batch")
-
-
-def add_verify(commands: Parser) -> None:
-    about = "check a learned pattern database from scratch"
-    parser = commands.add_command("verify", about, run_verify, VERIFY)
-    _add_source(parser, "a learned pattern database")
-    parser.add("--threads N", "number of threads (default: all cores)")
-    add_sweep(parser, "--batch")
-    parser.add_limits()
-
-
-def _add_source(parser: Parser, what: str) -> None:
-    parser.add_argument("file", metavar="FILE", help=what)
-    parser.add_argument("pddl", nargs="*", metavar="PDDL", help="[DOMAIN] PROBLEM, for a task")
 
 
 def learn_table(options: Options) -> int:

@@ -6,9 +6,9 @@ from hstar import _core
 from hstar.commands.arguments import Options, Parser, as_usage_error
 from hstar.commands.plan import log_result
 from hstar.pddl.errors import escape
-from hstar.planning.result import SearchResult, stopped_before_search
+from hstar.planning.result import stopped_before_search
 from hstar.planning.search import run as search
-from hstar.runtime.resources import Budget, OutOfResources
+from hstar.runtime.resources import OutOfResources
 from hstar.slots.loader import load_search
 
 HELP = "solve a puzzle"
@@ -34,11 +34,20 @@ def add_arguments(parser: Parser) -> None:
 
 
 def run(options: Options) -> int:
+    from hstar.planning.puzzle import make_puzzle
+
     start = _core.monotonic_seconds()
     budget = options.start_budget()
     try:
         with as_usage_error(), budget.enforced():
-            result = solve_puzzle(options, budget)
+            puzzle = make_puzzle(options.puzzle)
+            state = puzzle.start(**options.values_of("state moves scramble seed"))
+            chosen = load_search(options.specification(leave_out=("seed",)))
+            if not options.json:
+                print(f"Puzzle: {puzzle.name}.")
+                print(f"State: {puzzle.format_state(state)}")
+                print(escape(f"Search: {chosen.describe()}."))
+            result = search(puzzle, chosen, budget, state)
     except OutOfResources as error:
         if options.json:
             print(stopped_before_search(error, _core.monotonic_seconds() - start).to_json())
@@ -51,16 +60,3 @@ def run(options: Options) -> int:
         print(f"Nodes per second: {result.generated / seconds:.0f}")
         print(f"Total with reading files: {_core.monotonic_seconds() - start:.6f}s")
     return result.exit_code
-
-
-def solve_puzzle(options: Options, budget: Budget) -> SearchResult:
-    from hstar.planning.puzzle import make_puzzle
-
-    puzzle = make_puzzle(options.puzzle)
-    state = puzzle.start(**options.values_of("state moves scramble seed"))
-    chosen = load_search(options.specification(leave_out=("seed",)))
-    if not options.json:
-        print(f"Puzzle: {puzzle.name}.")
-        print(f"State: {puzzle.format_state(state)}")
-        print(escape(f"Search: {chosen.describe()}."))
-    return search(puzzle, chosen, budget, state)

@@ -13,7 +13,6 @@ from hstar.runtime.exports import lazy
 
 if TYPE_CHECKING:
     from hstar.learning.judge import Verdict as Verdict
-    from hstar.learning.judge import mean_ratio as mean_ratio
     from hstar.learning.options import LearnOptions as LearnOptions
     from hstar.learning.options import NotKept as NotKept
     from hstar.learning.pipeline import Outcome as Outcome
@@ -23,6 +22,7 @@ if TYPE_CHECKING:
     from hstar.learning.recipe import Recipe as Recipe
     from hstar.learning.split import split_states as split_states
     from hstar.learning.split import usable_tasks as usable_tasks
+    from hstar.learning.trials import mean_ratio as mean_ratio
 
 if not TYPE_CHECKING:
     __getattr__ = lazy(__name__, __file__)

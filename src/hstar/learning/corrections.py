@@ -56,7 +56,7 @@ def find_minima(start: Start, model: bytes, plan_length: int, effort: Effort) ->
     tight. Raises OutOfResources for signals."""
     nothing = Minima([], [])
     try:
-        task = grounded(start.name, start.problem, effort)
+        task = grounded(start, effort)
         if task is None:
             return nothing
         heuristic = LearnedHeuristic(from_bytes(model, "learned", trust=True), "learned")

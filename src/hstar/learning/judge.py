@@ -18,14 +18,14 @@ from itertools import count
 
 from hstar.learning.portfolio import estimate_in_turns
 from hstar.learning.race import MOST_DRAWS, Ladder, Rung
-from hstar.learning.trials import DEFAULT_SEARCHER, Score, Searcher, Start, Trial
+from hstar.learning.trials import DEFAULT_SEARCHER, Score, Searcher, Start, Trial, mean_ratio
 from hstar.planning.result import NOTICEABLE
+from hstar.planning.specification import DEFAULT
 
 UNION_WEIGHT = 0.5
 SURE, LIKELY = 0.05, 0.25  # chances that a difference means nothing
 EXPENSIVE = 1.2  # times the default's plan cost: a gain that is paid for
 LEAST_DIFFERENCE = 0.02  # seconds; reading a model takes as long
-DEFAULT = "default"
 MORE, FASTER, CHEAPER = "solves more", "is faster", "finds cheaper plans, as fast"
 AS_MANY = "solves as many, faster"
 GAINS = {  # and what they are good for
@@ -119,7 +119,7 @@ def weigh(learned: Score, default: Score, unions: Sequence[bool], unit: str) -> 
     found = Weighing(
         Difference([a.solved - b.solved for a, b in pairs], weights),
         Difference([_faster(a, b, unit) for a, b in pairs], weights),
-        Difference([_cheaper(a, b) for a, b in pairs], weights),
+        Difference([_less(a.cost, b.cost) for a, b in pairs], weights),
         mean_ratio([(a.spent, b.spent) for a, b in pairs if a.solved and b.solved]),
         learned.cost_ratio(default),
     )
@@ -146,11 +146,11 @@ def _sureness(chance: float, unions: Sequence[bool]) -> str:
     return f" ({word})"
 
 
-def _cheaper(a: Trial, b: Trial) -> int:
-    """1 if a's plan costs noticeably less, -1 if b's does."""
-    if a.cost is None or b.cost is None:
+def _less(a: float | None, b: float | None) -> int:
+    """1 if a is noticeably less than b, -1 if b is than a."""
+    if a is None or b is None:
         return 0
-    return (a.cost * NOTICEABLE <= b.cost) - (b.cost * NOTICEABLE <= a.cost)
+    return (a * NOTICEABLE <= b) - (b * NOTICEABLE <= a)
 
 
 def _faster(a: Trial, b: Trial, unit: str) -> int:
@@ -159,16 +159,7 @@ def _faster(a: Trial, b: Trial, unit: str) -> int:
         return 0
     if unit == "s" and abs(a.spent - b.spent) < LEAST_DIFFERENCE:
         return 0
-    if max(a.spent, b.spent) < NOTICEABLE * min(a.spent, b.spent):
-        return 0
-    return 1 if a.spent < b.spent else -1
-
-
-def mean_ratio(pairs: Sequence[tuple[float, float]], least: float = 1e-3) -> float | None:
-    """The geometric mean of a / b; numbers below the least, which say nothing, count as that."""
-    if not pairs:
-        return None
-    return math.exp(sum(math.log(max(a, least) / max(b, least)) for a, b in pairs) / len(pairs))
+    return _less(a.spent, b.spent)
 
 
 class Contest:

@@ -278,26 +278,17 @@ def label_job(
         if "states" in chosen:
             chosen["states"] = min(chosen["states"], STATES_OF_WORK * effort.work)
     budget = effort.budget()
-    try:
-        while "states" in chosen and chosen["states"] > LEAST_STATES and budget.deadline:
-            share = budget.within(SAMPLING_SHARE * budget.seconds_left)
-            attempt = _labelled(teacher.label, problem, share, chosen)
-            if attempt.status != "out of time" or budget.seconds_left <= 0:
-                return attempt
-            chosen["states"] = max(LEAST_STATES, chosen["states"] // FEWER)
-        return _labelled(teacher.label, problem, budget, chosen)
-    except (*TOO_MUCH, ValueError) as error:  # ValueError: there is nothing to label
-        raise_signals(error)
-        return Attempt(str(error))
-
-
-def _labelled(label: Any, problem: Problem, budget: Budget, options: Mapping[str, Any]) -> Attempt:
-    try:
-        attempt: Attempt = label(problem, budget, **options)
-    except OutOfResources as error:
-        raise_signals(error)
-        return Attempt(error.status)
-    return attempt
+    while True:
+        may_shrink = chosen.get("states", 0) > LEAST_STATES and budget.deadline
+        share = budget.within(SAMPLING_SHARE * budget.seconds_left) if may_shrink else budget
+        try:
+            attempt: Attempt = teacher.label(problem, share, **chosen)
+        except (*TOO_MUCH, ValueError) as error:  # ValueError: there is nothing to label
+            raise_signals(error)
+            attempt = Attempt(str(error))
+        if not may_shrink or attempt.status != "out of time" or budget.seconds_left <= 0:
+            return attempt
+        chosen["states"] = max(LEAST_STATES, chosen["states"] // FEWER)
 
 
 def fit_job(

@@ -22,7 +22,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from hstar.learning.corrections import find_minima
-from hstar.learning.judge import DEFAULT, Judge, Verdict
+from hstar.learning.judge import Judge, Verdict
 from hstar.learning.making import Labels, ModelMaker
 from hstar.learning.options import Kept, LearnOptions, NotKept, Watch
 from hstar.learning.portfolio import Candidate, Schedule, choose_schedule
@@ -41,7 +41,7 @@ from hstar.learning.trials import (
 )
 from hstar.pddl import Problem
 from hstar.planning.result import SearchResult
-from hstar.planning.specification import DEFAULT_PLANNER
+from hstar.planning.specification import DEFAULT, DEFAULT_PLANNER
 from hstar.runtime.pool import Pool
 from hstar.runtime.progress import Progress
 from hstar.runtime.resources import Budget, OutOfResources, stopped
@@ -140,7 +140,8 @@ class LearningRun:
         try:
             self.maker.make_all()
             if self.maker.models:
-                self._race_all()
+                models = [one for name in self.maker.models for one in self._candidates(name)]
+                self._race([*models, *(Candidate(None, one) for one in self.recipe.plain_searches)])
                 self._correct()
             chosen = self._choose()
             if chosen is not None and self.options.is_judged:
@@ -197,12 +198,6 @@ class LearningRun:
         searches = self.recipe.searches_with(self.maker.models[model])
         return [Candidate(model, search) for search in searches]
 
-    def _race_all(self) -> None:
-        """All models, in all searches that fit, and the searches that need no model."""
-        candidates = [one for model in self.maker.models for one in self._candidates(model)]
-        plain = [Candidate(None, search) for search in self.recipe.plain_searches]
-        self._race([*candidates, *plain])
-
     def _race(self, candidates: Sequence[Candidate]) -> None:
         labelled = {one.label: one for one in candidates}
         self.candidates |= labelled
@@ -225,8 +220,9 @@ class LearningRun:
         scores = {label: Score(tuple(found[label])) for label in alive if label in found}
         best = min(scores, key=lambda one: scores[one].rank, default=None)
         if best is not None:
+            objects = max(len(start.problem.objects) for start in rung.starts)
             self.say(
-                f"up to {rung.objects} objects, {len(scores)} candidates; best so far: {best}: "
+                f"up to {objects} objects, {len(scores)} candidates; best so far: {best}: "
                 f"{scores[best].text(self.effort.unit)}"
             )
         return found

@@ -42,10 +42,6 @@ class Rung:
     name: str
     starts: tuple[Start, ...]
 
-    @property
-    def objects(self) -> int:
-        return max(len(start.problem.objects) for start in self.starts)
-
 
 @dataclass(frozen=True, slots=True)
 class Ladder:

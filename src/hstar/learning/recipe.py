@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from hstar.pddl.errors import did_you_mean
+from hstar.pddl.errors import check_known
 from hstar.planning.specification import SearchSpecification
 from hstar.slots.model_file import ModelFile
 from hstar.slots.models import MODELS
@@ -134,9 +134,7 @@ def find_recipe(
         name = "domain" if is_folder else "problem"
         if choice.teacher == "rollouts" and choice.model is choice.objective is None:
             name = "rollouts"
-    if name not in RECIPES:
-        hint, known = did_you_mean(name, RECIPES), ", ".join(RECIPES)
-        raise ValueError(f"unknown recipe '{name}'{hint}; choose one of {known}")
+    check_known("recipe", name, RECIPES)
     for own in choice.options.keys() & {"states", "seed"}:
         raise ValueError(f"--option {own} is --{own} here")
     recipe = choice.apply(RECIPES[name])

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter, OrderedDict
-from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,6 +16,7 @@ import numpy as np
 
 from hstar import _core
 from hstar.pddl import PddlError, Problem
+from hstar.planning.heuristics import AnyHeuristic
 from hstar.planning.result import NOTICEABLE, SearchResult
 from hstar.planning.search import run
 from hstar.planning.specification import DEFAULT_PLANNER, SearchSpecification
@@ -137,8 +138,8 @@ class Score:
         """What plans cost, as a multiple of the other's: the geometric mean over trials in which
         both have one. None without any."""
         pairs = zip(self.trials, other.trials, strict=False)
-        logs = [math.log(one.cost / two.cost) for one, two in pairs if one.cost and two.cost]
-        return math.exp(sum(logs) / len(logs)) if logs else None
+        costs = [(one.cost, two.cost) for one, two in pairs if one.cost and two.cost]
+        return mean_ratio(costs, least=0.0)
 
     def text(self, unit: str) -> str:
         """Such as "6 of 8 solved, 0.9 ms each"."""
@@ -146,6 +147,13 @@ class Score:
         if unit == "s":
             each = f"{self.spent:.2g} s" if self.spent >= 0.1 else f"{1000 * self.spent:.2g} ms"
         return f"{self.solved} of {len(self.trials)} solved, {each} each"
+
+
+def mean_ratio(pairs: Sequence[tuple[float, float]], least: float = 1e-3) -> float | None:
+    """The geometric mean of a / b; numbers below the least, which say nothing, count as that."""
+    if not pairs:
+        return None
+    return math.exp(sum(math.log(max(a, least) / max(b, least)) for a, b in pairs) / len(pairs))
 
 
 def cheapest(scores: Mapping[Any, Score]) -> Any:
@@ -169,7 +177,7 @@ def try_search(start: Start, searcher: Searcher, effort: Effort) -> Trial:
     """A job for a worker. Raises OutOfResources for signals."""
     failed = Trial(False, effort.limit)
     try:
-        task = grounded(start.name, start.problem, effort)
+        task = grounded(start, effort)
         if task is None:
             return failed
         options, budget = searcher.specification(), effort.budget()
@@ -190,7 +198,8 @@ def try_search(start: Start, searcher: Searcher, effort: Effort) -> Trial:
         return replace(failed, ran_out=result.status == "out of memory")
     spent: float = _core.monotonic_seconds() - began
     if effort.work is not None:
-        spent = float(result.requested * price(options) + result.expanded * advice_price(options))
+        of_values, of_advice = price(options.heuristics), price(options.advisers)
+        spent = float(result.requested * of_values + result.expanded * of_advice)
         if spent > effort.work:
             return failed
     return Trial(True, spent, result.plan_cost, result if start.name == ITSELF else None)
@@ -203,34 +212,30 @@ def raise_signals(error: Exception) -> None:
 
 
 def within_work(options: SearchSpecification, work: int) -> SearchSpecification:
-    advice = advice_price(options)
+    advice = price(options.advisers)  # in each expansion
     return replace(
         options,
-        max_evaluations=max(1, work // price(options)),
+        max_evaluations=max(1, work // price(options.heuristics)),
         max_expansions=max(1, work // advice) if advice else None,
     )
 
 
-def price(options: SearchSpecification) -> int:
-    return sum(WORK.get(h, 1) if isinstance(h, str) else 1 for h in options.heuristics)
-
-
-def advice_price(options: SearchSpecification) -> int:
-    """Of the heuristic that prefers operators in each expansion."""
-    return sum(WORK.get(h, 1) for h in options.advisers if isinstance(h, str))
+def price(heuristics: Iterable[AnyHeuristic]) -> int:
+    return sum(WORK.get(h, 1) if isinstance(h, str) else 1 for h in heuristics)
 
 
 _tasks: OrderedDict[Hashable, Task | None] = OrderedDict()
 
 
-def grounded(name: Hashable, problem: Problem, effort: Effort) -> Task | None:
+def grounded(start: Start, effort: Effort) -> Task | None:
     """None if it is too large."""
+    name = start.name
     if name not in _tasks:
         # Where work counts, what other tasks hold must not decide whether this one fits.
         while len(_tasks) >= (KEPT_TASKS if effort.work is None else 1):
             _tasks.popitem(last=False)
         try:
-            _tasks[name] = ground(problem, budget=effort.budget(effort.grounding_seconds))
+            _tasks[name] = ground(start.problem, budget=effort.budget(effort.grounding_seconds))
         except (PddlError, OutOfResources) as error:  # a goal may have too many disjuncts
             if isinstance(error, OutOfResources) and error.status != "out of time":
                 raise

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from hstar import _core
 from hstar.pdb.database import PatternHeuristic
 from hstar.pdb.file import PdbFileError
-from hstar.planning.heuristics import evaluate
+from hstar.planning.heuristics import make_heuristic
 from hstar.planning.space import Space
 
 
@@ -60,4 +60,4 @@ class PdbHeuristic:
 
     def evaluate(self, space: Space, states: NDArray[np.int32]) -> NDArray[np.float32]:
         """float32[B] from int32[B, V]; one state is a batch of one."""
-        return evaluate(self, space, states)
+        return make_heuristic(space, self).evaluate(states)

@@ -34,11 +34,6 @@ _UNSUPPORTED = {
     **{name: f"trajectory constraint '{name}'" for name in _CONSTRAINTS.split()},
     "preference": "preference",
 }
-# With the body that makes a quantifier superfluous.
-_QUANTIFIERS: dict[str, tuple[Formula, type[model.Forall] | type[model.Exists]]] = {
-    "forall": (model.TRUTH, model.Forall),
-    "exists": (model.FALSITY, model.Exists),
-}
 
 
 @dataclass(slots=True)
@@ -70,8 +65,9 @@ class ConditionReader:
             expect_length(form, 3, f"({head} (?x - type) CONDITION)")
             variables, inner = self.bind(form, 1, scope)
             body = self.condition(form, 2, inner)
-            neutral, quantifier = _QUANTIFIERS[head]
-            return quantifier(variables, body) if variables and body != neutral else body
+            if not variables or body == model.Constant(head == "forall"):
+                return body  # for any number of objects
+            return (model.Forall if head == "forall" else model.Exists)(variables, body)
         if head == "=":
             return self._equality(form, scope)
         return self.atom(parent, index, scope, "a condition")

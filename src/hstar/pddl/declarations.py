@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from graphlib import CycleError, TopologicalSorter
-from typing import NamedTuple
+from typing import TypeAlias
 
 from hstar.pddl.errors import UnsupportedPddlError, did_you_mean, quote
 from hstar.pddl.model import Predicate, Types, Variable, types_text
@@ -17,10 +17,7 @@ TOTAL_COST = "total-cost"
 RESERVED = frozenset(("and", "or", "not", "imply", "forall", "exists", "when"))
 
 
-class TypedName(NamedTuple):
-    name: str
-    types: Types
-    position: int
+TypedName: TypeAlias = tuple[str, Types, int]  # the number is its position in a list
 
 
 def read_typed_list(
@@ -36,7 +33,7 @@ def read_typed_list(
             if type_name not in known_types:
                 message = unknown("type", type_name, known_types, "(:types ...)")
                 raise form.error(type_index, message)
-        names.extend(TypedName(str(form[index]), types, index) for index in pending)
+        names.extend((str(form[index]), types, index) for index in pending)
     seen: set[str] = set()
     for name, _, position in names if distinct else ():
         if name in seen:
@@ -135,7 +132,7 @@ def _declare(
     if name in RESERVED or name[0] in "?:":
         raise item.error(0, f"{quote(name)} cannot be the name of a {what}; rename it")
     variables = read_typed_list(item, 1, "variable", known_types, distinct=False)
-    new = Predicate(name, tuple(Variable(v.name, v.types) for v in variables))
+    new = Predicate(name, tuple(Variable(declared, types) for declared, types, _ in variables))
     earlier = known.setdefault(new.name, new)
     if earlier is not new:
         message = f"{what} {quote(name)} is declared twice; delete or rename one"

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Collection, Iterable
 from itertools import islice
 
 
@@ -37,6 +37,13 @@ def did_you_mean(name: str, known: Iterable[str], cutoff: float = 0.6) -> str:
 
     close = difflib.get_close_matches(name[:200], list(islice(known, 5000)), 1, cutoff)
     return f" (did you mean {quote(close[0])}?)" if close else ""
+
+
+def check_known(what: str, name: str, known: Collection[str]) -> None:
+    """Raises ValueError for a name that is not known."""
+    if name not in known:
+        hint = did_you_mean(str(name), known)
+        raise ValueError(f"unknown {what} '{name}'{hint}; choose one of {', '.join(known)}")
 
 
 class InputFileError(Exception):

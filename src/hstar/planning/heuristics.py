@@ -125,34 +125,16 @@ def bind_heuristic(
             fitting = ", ".join(name for name, e in HEURISTICS.items() if space.kind in e.spaces)
             wrong = f"the heuristic '{heuristic}' does not work on a {space.kind}"
             raise ValueError(f"{wrong}; choose one of {fitting}, or pdb:FILE (pattern databases)")
-        if heuristic in HEURISTICS:
-            return entry.make(space, cost, budget or Budget())
-        make, name = entry.make, heuristic
+        make, name, is_ours = entry.make, heuristic, heuristic in HEURISTICS
     else:
         bind: Any = getattr(heuristic, "bind", lambda _: heuristic)
-        if type(heuristic).__module__.startswith("hstar."):
-            found: BoundHeuristic = bind(space)
-            return found
         make, name = lambda space, *_: bind(space), heuristic_name(heuristic)
+        is_ours = type(heuristic).__module__.startswith("hstar.")
+    if is_ours:
+        return make(space, cost, budget or Budget())
     with noting_faults(name):
         made = make(space, cost, budget or Budget())
     return made if isinstance(made, _core.Heuristic) else outside(made, name)
-
-
-def evaluate(
-    heuristic: AnyHeuristic, space: Space, states: NDArray[np.int32]
-) -> NDArray[np.float32]:
-    """float32[B] from int32[B, V]; one state int32[V] is a batch of one. Raises ValueError. Who has
-    many batches binds the heuristic once."""
-    return values_of(bind_heuristic(heuristic, space), state_rows(states))
-
-
-def values_of(bound: BoundHeuristic, rows: NDArray[np.int32]) -> NDArray[np.float32]:
-    import numpy as np
-
-    if isinstance(bound, _core.Heuristic):
-        return bound.evaluate(rows)
-    return np.asarray(bound(rows), np.float32)
 
 
 class MadeHeuristic:
@@ -185,8 +167,13 @@ class MadeHeuristic:
         return bound
 
     def evaluate(self, states: NDArray[np.int32]) -> NDArray[np.float32]:
-        """float32[B] from int32[B, V]; infinity where the goal cannot be reached."""
-        return values_of(self.core, state_rows(states))
+        """float32[B] from int32[B, V]; one state int32[V] is a batch of one. Infinity where the
+        goal cannot be reached."""
+        import numpy as np
+
+        if isinstance(self.core, _core.Heuristic):
+            return self.core.evaluate(state_rows(states))
+        return np.asarray(self.core(state_rows(states)), np.float32)
 
     def preferred_operators(self, states: NDArray[np.int32]) -> list[list[int]]:
         """Per state the operators of the relaxed plan that are applicable ("ff" only)."""

@@ -9,6 +9,7 @@ known as Reid's in most cube programs.
 from __future__ import annotations
 
 import re
+from functools import cache
 
 import numpy as np
 from numpy.typing import NDArray
@@ -18,6 +19,7 @@ from hstar import _core
 EDGE_PLACES = ["UF", "UR", "UB", "UL", "DF", "DR", "DB", "DL", "FR", "FL", "BR", "BL"]
 CORNER_PLACES = ["UFR", "URB", "UBL", "ULF", "DRF", "DFL", "DLB", "DBR"]
 SOLVED = {"cube3": EDGE_PLACES + CORNER_PLACES, "cube2": CORNER_PLACES}
+HELD = 21  # the value of the last corner of cube2, which is no variable
 
 
 def parse(puzzle: str, num_variables: int, text: str) -> NDArray[np.int32]:
@@ -43,59 +45,53 @@ def format(puzzle: str, state: list[int]) -> str:
     """The text of a state."""
     if puzzle in SOLVED:
         return _format_cube(puzzle, state)
-    pieces = [0] * len(state)
-    for piece, place in enumerate(state):
-        pieces[place] = piece
-    return " ".join(map(str, pieces))
+    return " ".join(map(str, np.argsort(state)))
 
 
-def _names(kind: int) -> list[str]:
-    """The core's names of corners (3) or edges (2): the faces of a place, in its own order."""
-    return _core.cube_place_names()[0 if kind == 3 else 1]
-
-
-def _number(name: str) -> int:
-    """The place or piece with these faces, -1 if there is none."""
-    names = ["".join(sorted(known)) for known in _names(len(name))]
-    faces = "".join(sorted(name))
-    return names.index(faces) if faces in names else -1
+@cache
+def _turned() -> dict[str, tuple[int, int]]:
+    """Each way to name a corner or edge, from any of its faces on: its number among those of its
+    sort, and where this name begins in that of the core."""
+    return {
+        name[first:] + name[:first]: (number, first)
+        for names in _core.cube_place_names()
+        for number, name in enumerate(names)
+        for first in range(len(name))
+    }
 
 
 def _parse_cube(puzzle: str, words: list[str]) -> NDArray[np.int32]:
-    places = SOLVED[puzzle]
+    places, turned = SOLVED[puzzle], _turned()
     if len(words) != len(places):
         raise ValueError(f"expected {len(places)} words such as {places[0]}, not {len(words)}")
     state = np.full(20 if puzzle == "cube3" else 8, -1, dtype=np.int32)
     for place, word in zip(places, words, strict=True):
         kind = len(place)
-        piece = _number(word)
-        known = _names(kind)[piece] if len(word) == kind and piece >= 0 else ""
-        turned = [known[i:] + known[:i] for i in range(len(known))]
-        if word not in turned:
+        if len(word) != kind or word not in turned:
             sort = "a corner" if kind == 3 else "an edge"
             raise ValueError(f"'{word}' in the place of {place} is not {sort}")
+        (piece, first), (location, begin) = turned[word], turned[place]
         variable = piece if kind == 3 else 8 + piece
         if state[variable] >= 0:
             raise ValueError(f"the piece {word} is in two places")
-        # The face of the place on which the reference sticker lies.
-        face = place[word.index(known[0])]
-        location = _number(place)
-        state[variable] = location * kind + _names(kind)[location].index(face)
+        # On which face of the location the first sticker of the piece lies.
+        state[variable] = location * kind + (begin - first) % kind
     if puzzle == "cube2":
-        if state[7] != 21:
+        if state[7] != HELD:
             raise ValueError("hold the cube so that the corner DLB is solved")
         return state[:7]
     return state
 
 
 def _format_cube(puzzle: str, state: list[int]) -> str:
-    words: dict[str, str] = {}
-    values = state if puzzle == "cube3" else [*state, 21]
-    for variable, value in enumerate(values):
-        kind, piece = (3, variable) if variable < 8 else (2, variable - 8)
-        known, location = _names(kind)[piece], _names(kind)[value // kind]
-        # Sticker i of the piece lies on face value % kind + i of its location.
-        faces = {location[(value % kind + i) % kind]: known[i] for i in range(kind)}
-        place = next(p for p in SOLVED[puzzle] if sorted(p) == sorted(location))
-        words[place] = "".join(faces[face] for face in place)
-    return " ".join(words[place] for place in SOLVED[puzzle])
+    values = state if puzzle == "cube3" else [*state, HELD]
+    corners, edges = _core.cube_place_names()
+    at = {(3, value // 3): (corners[i], value % 3) for i, value in enumerate(values[:8])}
+    at |= {(2, value // 2): (edges[i], value % 2) for i, value in enumerate(values[8:])}
+    words = []
+    for place in SOLVED[puzzle]:
+        location, begin = _turned()[place]
+        name, face = at[len(place), location]
+        first = (begin - face) % len(place)
+        words.append(name[first:] + name[:first])
+    return " ".join(words)

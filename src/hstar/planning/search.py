@@ -113,22 +113,20 @@ def validated(
     """
     assert result.plan is not None and result.plan_cost is not None
     start = _core.monotonic_seconds()
-    wrong, unchecked, exit_code = "", None, result.exit_code
+    unchecked, exit_code = None, result.exit_code
     try:
         with budget.enforced():
             cost = space.replay(result.plan, state)
             if not math.isclose(cost, result.plan_cost, rel_tol=1e-9, abs_tol=1e-9):
-                found = f"costs {result.plan_cost}, the validator says {cost}"
-                wrong = f"the search says the plan {found}"
+                raise ValueError(f"it should cost {result.plan_cost}, but costs {cost}")
     except ValueError as error:
+        advice = "this is a bug in hstar, please report it with the PDDL files"
         wrong = f"the search returned an invalid plan ({error})"
+        raise InvalidPlanError(f"{wrong}; {advice}") from error
     except OutOfResources as error:
         unchecked = error.status
         if error.exit_code > 128:  # a signal
             exit_code = error.exit_code
-    if wrong:
-        advice = "this is a bug in hstar, please report it with the PDDL files"
-        raise InvalidPlanError(f"{wrong}; {advice}")
     seconds = result.total_time + _core.monotonic_seconds() - start
     return replace(result, unchecked=unchecked, exit_code=exit_code, total_time=seconds)
 

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any, Self
 
 from hstar import _core
-from hstar.pddl.errors import did_you_mean
+from hstar.pddl.errors import check_known, did_you_mean
 from hstar.planning.algorithms import SEARCHES, SearchEntry
 from hstar.planning.heuristics import (
     COST_TYPES,
@@ -130,9 +130,8 @@ class SearchSpecification:
                     HEURISTICS.find(one)
         if not 1 <= len(self.heuristics) <= MAX_HEURISTICS:
             raise ValueError(f"a search takes 1 to {MAX_HEURISTICS} heuristics")
-        if self.cost not in (None, *COST_TYPES):
-            hint, costs = did_you_mean(str(self.cost), COST_TYPES), ", ".join(COST_TYPES)
-            raise ValueError(f"unknown cost '{self.cost}'{hint}; choose one of {costs}")
+        if self.cost is not None:
+            check_known("cost", self.cost, COST_TYPES)
         by = self.preferred_by
         if by is not None and not HEURISTICS.find(by).prefers:
             wrong = f"the heuristic '{by}' has no preferred operators"

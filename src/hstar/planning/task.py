@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
 
-    States = NDArray[np.int32]
+    from hstar.planning.space import States
 
 
 Fact = tuple[int, int]  # variable, value
@@ -138,14 +138,11 @@ class Task:
     def replay(self, plan: Sequence[str], state: States | None = None) -> int | float:
         """The cost of a plan by the rules of the lifted problem, from the initial state, or from
         another state by those of the grounded one. Raises ValueError if it fails."""
-        if state is not None:
-            return self._replay_from(state, plan)
-        verdict = validate(self.problem, list(map(read_step, plan)))
-        if not verdict.valid:
-            raise ValueError(str(verdict.reason))
-        return verdict.cost
-
-    def _replay_from(self, state: States, plan: Sequence[str]) -> int | float:
+        if state is None:
+            verdict = validate(self.problem, list(map(read_step, plan)))
+            if not verdict.valid:
+                raise ValueError(str(verdict.reason))
+            return verdict.cost
         cost: int | float = 0
         for step in plan:
             operators, successors = self.successors(state)
@@ -160,8 +157,6 @@ class Task:
 
     def unscaled(self, cost: int) -> int | float:
         """A cost of the core in the unit of the problem."""
-        if self.cost_scale == 1:
-            return cost
         whole, rest = divmod(cost, self.cost_scale)
         return whole if rest == 0 else cost / self.cost_scale
 

@@ -8,12 +8,7 @@ from hstar.runtime.exports import lazy
 
 if TYPE_CHECKING:
     from hstar.runtime.atomic import write_atomically as write_atomically
-    from hstar.runtime.code import code_digest as code_digest
-    from hstar.runtime.journal import JournalError as JournalError
-    from hstar.runtime.journal import claim_settings as claim_settings
     from hstar.runtime.journal import digest_of as digest_of
-    from hstar.runtime.pool import Lost as Lost
-    from hstar.runtime.pool import Pool as Pool
     from hstar.runtime.progress import Progress as Progress
     from hstar.runtime.registry import Registry as Registry
     from hstar.runtime.registry import of_class as of_class

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import sys
 import time
-from typing import TextIO
 
 from hstar.pddl.errors import escape
 
@@ -22,13 +21,11 @@ class Progress:
 
     shown_at_all = True  # --quiet turns it off for the whole program
 
-    def __init__(
-        self, title: str, total: int | None = None, stream: TextIO | None = None, already: int = 0
-    ) -> None:
+    def __init__(self, title: str, total: int | None = None, already: int = 0) -> None:
         self.title = title
         self.total = total
         self.already = already
-        self.stream = stream if stream is not None else sys.stderr
+        self.stream = sys.stderr
         self.on_terminal = self.stream.isatty()
         self.started = time.monotonic()
         self.shown_at = float("-inf")

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from hstar import _core
 from hstar.pddl.errors import escape, quote
-from hstar.planning.heuristics import evaluate, make_heuristic
+from hstar.planning.heuristics import make_heuristic
 from hstar.planning.space import Space
 from hstar.slots.decode import DECODES, Decode
 from hstar.slots.features import FEATURES
@@ -67,7 +67,7 @@ class LearnedHeuristic:
 
     def evaluate(self, space: Space, states: NDArray[np.int32]) -> NDArray[np.float32]:
         """float32[B] from int32[B, V]; one state is a batch of one. Raises ModelFileError."""
-        return evaluate(self, space, states)
+        return make_heuristic(space, self).evaluate(states)
 
     def bind(self, space: Any) -> _core.Heuristic | Callable[[Any], Any]:
         """The heuristic for a space. Raises ModelFileError if it was trained for another."""

@@ -16,6 +16,8 @@ from __future__ import annotations
 from dataclasses import dataclass, fields
 from typing import TYPE_CHECKING, Any, ClassVar
 
+from hstar.pddl.errors import check_known as check_known
+
 if TYPE_CHECKING:
     import numpy as np
     from numpy.typing import NDArray
@@ -103,8 +105,3 @@ class ValueObjective(Objective):
 
     def constants(self) -> dict[str, Any]:
         return {"base": self.base, "lower": "none", "cap": None}
-
-
-def check_known(what: str, value: str, known: tuple[str, ...]) -> None:
-    if value not in known:
-        raise ValueError(f"unknown {what} '{value}'; choose one of {', '.join(known)}")

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hstar.pddl.locate import find_problems
-from hstar.planning.heuristics import AnyHeuristic, bind_heuristic, evaluate
+from hstar.planning.heuristics import AnyHeuristic, bind_heuristic, make_heuristic
 from hstar.planning.task import Task, load_task
 from hstar.runtime.resources import Budget
 from hstar.slots.features.digits import first_rows
@@ -225,7 +225,7 @@ class PlanEnvironment(gymnasium.Env[Observation, np.int64]):
         if not is_goal and (not successors or problem.task.goal_is_false):
             h = math.inf
         elif not is_goal and problem.heuristic is not None:
-            h = float(evaluate(problem.heuristic, problem.task, state)[0])
+            h = float(make_heuristic(problem.task, problem.heuristic).evaluate(state)[0])
             if h < 0:
                 raise ValueError(f"the heuristic gave {h} for a state; it must be 0 or more")
         return _Situation(state, successors, is_goal, math.isinf(h), float(self.shaping.phi(h)))

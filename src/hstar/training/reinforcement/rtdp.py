@@ -22,7 +22,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from hstar import _core
-from hstar.pddl.errors import did_you_mean
+from hstar.pddl.errors import check_known
 from hstar.planning.task import Task
 from hstar.runtime.resources import Budget
 from hstar.slots.features.atoms import ATOMS
@@ -31,7 +31,7 @@ from hstar.slots.features.vocabulary import Vocabulary
 from hstar.slots.model_file import ModelFile, model_metadata
 from hstar.slots.models.nlm import NLMConfig
 from hstar.slots.objectives.bellman import Bellman
-from hstar.slots.objectives.objective import BASES, LOWER_BOUNDS, check_known
+from hstar.slots.objectives.objective import BASES, LOWER_BOUNDS
 from hstar.training.checkpoint import Arrays
 
 # Of a step, and of one that reaches the goal.
@@ -160,9 +160,7 @@ PRESETS = {name: RtdpSettings(**held) for name, held in tomllib.loads(_HELD).ite
 
 def find_preset(name: str) -> RtdpSettings:
     """Raises ValueError for an unknown name."""
-    if name not in PRESETS:
-        hint = did_you_mean(name, PRESETS)
-        raise ValueError(f"unknown preset '{name}'{hint}; choose one of {', '.join(PRESETS)}")
+    check_known("preset", name, PRESETS)
     return PRESETS[name]
 
 
