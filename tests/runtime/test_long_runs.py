@@ -142,9 +142,10 @@ def test_another_run_does_not_take_its_place(name: str, tmp_path: Path) -> None:
     problems = tmp_path / "problems"
     if problems.exists():
         first = min(path for path in problems.iterdir() if path.name != "domain.pddl")
-        for path in (first, problems / "domain.pddl"):
+        domain = problems / "domain.pddl"
+        for path, old, new in ((first, "(:objects", "extra"), (domain, "(:predicates", "(extra)")):
             text = path.read_text()
-            path.write_text(f"{text}; a remark\n")
+            path.write_text(text.replace(old, f"{old} {new}"))
             other = hstar(*run.command)
             assert other.code == 36 and "changed" in other.err
             path.write_text(text)
