@@ -177,6 +177,18 @@ def test_a_giant_problem_is_left_out(folder: Path) -> None:
         check_learned(run, model_in(folder))
 
 
+def test_a_problem_that_takes_long_to_read_is_left_out(folder: Path) -> None:
+    """Reading counts for the time, and one file may take a part of it only."""
+    text = (folder / "p00.pddl").read_text()
+    balls = [f"more{i}" for i in range(300_000)]
+    larger = text.replace("(:objects", f"(:objects {' '.join(balls)} - ball", 1)
+    places = " ".join(f"(at {ball} ra)" for ball in balls)
+    (folder / "p99.pddl").write_text(larger.replace("(:init", f"(:init {places}", 1))
+    run = learn(folder, model_in(folder), "--time", "4s", "--jobs", "1")
+    assert "left out, too large to read: p99.pddl\n" in run.out
+    assert run.code in (0, 12), run.err
+
+
 def test_nothing_is_labelled_within_the_limits(folder: Path) -> None:
     run = learn(folder, model_in(folder), "--steps", "1")
     assert run.code == 12

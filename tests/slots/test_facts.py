@@ -186,7 +186,7 @@ def test_every_kernel_input_is_checked(tmp_path: Path) -> None:
         **FACTS.native(config, task),
     }
     _core.Heuristic.learned(task.core, spec)
-    rows, layers = spec["rows"], spec["layers"]
+    rows, layers = np.asarray(spec["rows"]), spec["layers"]
     weight, bias, activation, skip = layers[0]
     broken = weight.copy()
     broken[0, 0] = np.inf

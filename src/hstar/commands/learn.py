@@ -87,11 +87,14 @@ def run(options: Options) -> int:
 
 
 def lines_of(found: Outcome, output: str) -> Iterator[str]:
+    from hstar.slots.model_file import code_outside
+
     yield f"Verdict: {found.verdict.sentence}."
     if found.file is None:
         return
-    advice = f"use it with 'hstar plan PROBLEM -H {output}'."
+    trust = " --trust" if code_outside(found.file.metadata) else ""
+    command = f"'hstar plan PROBLEM -H {output}{trust}'"
+    advice = f"use it with {command}."
     if found.verdict.use == "default":
-        runs = "runs the default planner, and with -s gbfs the model."
-        advice = f"'hstar plan PROBLEM -H {output}' {runs}"
+        advice = f"{command} runs the default planner, and with -s gbfs the model."
     yield f"The model is in {output}; {advice}"

@@ -111,4 +111,6 @@ def read_problems(
     folder = read_folder(path, own, options.preparing_seconds)
     if folder.left_out:
         say(f"left out, too large to read: {', '.join(folder.left_out)}")
+    if not folder.problems:
+        raise ValueError(f"no file could be read within {options.preparing_seconds:.2g} s")
     return [one.problem for one in folder.problems]

@@ -7,18 +7,20 @@ drops an atom that no operator changes, and one that no state can make true.
 
 from __future__ import annotations
 
+from array import array
 from collections.abc import Callable, Sequence
-from typing import Any
-
-import numpy as np
-from numpy.typing import NDArray
+from typing import TYPE_CHECKING, Any
 
 from hstar.pddl.errors import quote
 from hstar.pddl.model import Formula, Junction, Not, Problem, Quantified, types_text
 from hstar.planning.task import Task, atom_name
 from hstar.slots.features.feature import Config, Feature, SpaceStates, SparseInputs, starts_of
 
-Ints = NDArray[np.int32]
+if TYPE_CHECKING:  # a search in the core needs no NumPy
+    import numpy as np
+    from numpy.typing import NDArray
+
+    Ints = NDArray[np.int32]
 
 
 class FactFeature(Feature):
@@ -53,6 +55,8 @@ class FactFeature(Feature):
             )
 
     def inputs(self, config: Config, states: Sequence[SpaceStates]) -> SparseInputs:
+        import numpy as np
+
         tables = [fact_rows(config, group.space) for group in states]
         parts = [_true_atoms(*rows, one) for rows, one in zip(tables, states, strict=True)]
         lengths, atoms = (np.concatenate(column) for column in zip(*parts, strict=True))
@@ -75,25 +79,30 @@ class FactFeature(Feature):
         return {"input": "facts", "rows": rows, "constant": constant}
 
 
-def fact_rows(config: Config, task: Task) -> tuple[Ints, Ints]:
+def fact_rows(config: Config, task: Task) -> tuple[array[int], array[int]]:
     """The input of each fact of a task (-1: it has none), and the inputs that are 1 in all states.
 
-    These are atoms of the initial state that the task has dropped because nothing changes them.
+    These are atoms of the initial state that the task has dropped because nothing changes them. The
+    numbers are int32.
     """
     number = {name: row for row, name in enumerate(config["atoms"])}
     names = task.core.positive_atoms()
-    rows = np.array([number.get(name, -1) for name in names], dtype=np.int32)
+    rows = array("i", [number.get(name, -1) for name in names])
     changing = set(names)
     initial = {atom_name(*atom) for atom in task.problem.init}
     constant = sorted(number[name] for name in initial - changing if name in number)
-    return rows, np.array(constant, dtype=np.int32)
+    return rows, array("i", constant)
 
 
-def _true_atoms(rows: Ints, constant: Ints, group: SpaceStates) -> tuple[NDArray[np.int64], Ints]:
+def _true_atoms(
+    rows: array[int], constant: array[int], group: SpaceStates
+) -> tuple[NDArray[np.int64], Ints]:
     """How many inputs are 1 in each state, int64[S], and which, state after state."""
+    import numpy as np
+
     states = group.states
     sizes = np.array(group.space.domain_sizes, dtype=np.int64)
-    found = np.where(states >= 0, rows[states + (np.cumsum(sizes) - sizes)], -1)
+    found = np.where(states >= 0, np.asarray(rows)[states + (np.cumsum(sizes) - sizes)], -1)
     always = np.broadcast_to(constant, (len(states), len(constant)))
     found = np.concatenate([found, always], axis=1)
     is_known = found >= 0

@@ -206,7 +206,7 @@ class PlanEnvironment(gymnasium.Env[Observation, np.int64]):
         action_of = np.full(task.num_operators, -1, dtype=np.int64)
         for op, name in _action_names(task).items():
             action_of[op] = number[name]
-        entry_of, always_true = fact_rows({"atoms": self.atoms}, task)
+        entry_of, always_true = map(np.asarray, fact_rows({"atoms": self.atoms}, task))
         constant = np.zeros(len(self.atoms) + len(self.goals), dtype=np.int8)
         constant[always_true] = 1
         held = set(_goal_names(task))
