@@ -230,6 +230,13 @@ def test_a_file_that_lacks_something_is_refused(key: str, saved: Saved) -> None:
         load_model(saved.model)
 
 
+def test_an_unknown_form_is_refused(saved: Saved) -> None:
+    held = read_model(saved.model)
+    write_model(saved.model, ModelFile({**held.metadata, "form": "fractions"}, held.tensors))
+    with pytest.raises(ModelFileError, match="unknown form 'fractions'"):
+        load_model(saved.model)
+
+
 def test_a_file_names_its_search_and_its_verdict_or_null(saved: Saved) -> None:
     held = read_model(saved.model)
     assert held.metadata["search"] is held.metadata["verdict"] is None
