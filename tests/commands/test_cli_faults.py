@@ -5,11 +5,12 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from subprocess import run
 from typing import Any
 from unittest.mock import Mock
 
 import pytest
-from program import PACKAGES, check_one_line, hstar
+from program import COMMAND, PACKAGES, check_one_line, environment, hstar
 
 import hstar as hstar_package
 from hstar.commands import cli
@@ -149,6 +150,17 @@ def test_a_plan_that_cannot_be_written_is_printed(more: tuple[str, ...], parcels
         assert json.loads(done.out)["plan"] == steps
     else:
         assert "\n".join(steps) in done.out
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize(
+    "command",
+    ["label . -o l.parquet", "learn . -o m.safetensors --steps 9", "bench . -o r.parquet"],
+)
+def test_progress_that_cannot_be_written_is_dropped(command: str, parcels: Path) -> None:
+    with open("/dev/full", "wb") as full:
+        whole = [*COMMAND, *command.split(), "--jobs", "1"]
+        assert run(whole, cwd=parcels, env=environment(), stderr=full).returncode == 0
 
 
 @pytest.mark.parametrize("name", TEACHERS)

@@ -110,8 +110,7 @@ def quiet(options: Options) -> Iterator[None]:
 
 
 def fail(message: str, code: int) -> int:
-    with contextlib.suppress(OSError):  # then nothing can be said
-        print(f"hstar: {escape(message)}", file=sys.stderr)
+    print(f"hstar: {escape(message)}", file=sys.stderr)
     return code
 
 
