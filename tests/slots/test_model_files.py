@@ -116,6 +116,7 @@ def test_show_describes_a_file(
     assert run_cli(["model", "show", str(path)]) == 0
     out = capsys.readouterr().out
     assert f"Size: {path.stat().st_size} bytes" in out
+    assert "in 1 tensors." not in out
     assert ("0 of 88179840 states overestimated" in out) == (kind == "pdb")
     assert run_cli(["model", "show", str(path), "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
