@@ -5,38 +5,63 @@ from __future__ import annotations
 import json
 import os
 from pathlib import Path
+from subprocess import run
 from typing import Any
+from unittest.mock import Mock
 
 import pytest
-from program import PACKAGES, check_one_line, hstar
+from program import COMMAND, PACKAGES, check_one_line, environment, hstar
 
 import hstar as hstar_package
 from hstar.commands import cli
 from hstar.experiments.bench import read_runs
 from hstar.slots.teachers import TEACHERS
 
-FUNCTIONS = """import numpy as np
+FUNCTIONS = """import json
+import numpy as np
+from hstar.slots.models.nlm import NLM_MODEL
+from hstar.slots.teachers.teacher import Teacher
 def crash(states):
     return 1 / 0
-def overflow(states):
+def overflow(*_):
     raise OverflowError("too large for me")
-def system(states):
+def system(*_):
     raise OSError("my own trouble")
+def text(states):
+    return json.loads("{bad")
+def library(states):
+    return np.linalg.inv(np.zeros((2, 2)))
+def deep(states):
+    return deep(states)
 def many(states):
     return np.zeros(len(states) + 1)
+def none(states):
+    return None
 def nan(states):
     return np.full(len(states), np.nan)
+def maker_of_none(task):
+    return None
 class Maker:
     def __init__(self, task):
         task.no_such_thing
+class NoBuild(type(NLM_MODEL)):
+    def build(self, config, generator):
+        raise RuntimeError("unfinished")
+OVERFLOW, SYSTEM = (Teacher("", one, ("h*",)) for one in (overflow, system))
+NO_BUILD = NoBuild()
 """
 FAULTS = {
-    "crash": "mine.py:3: ZeroDivisionError: division by zero",
-    "overflow": "mine.py:5: OverflowError: too large for me",
-    "system": "mine.py:7: OSError: my own trouble",
-    "many": "was given 1 states and must return as many numbers",
-    "nan": "the heuristic returned NaN; use inf for dead ends",
-    "Maker": "mine.py:14: AttributeError",
+    "crash": "mine.py:6 (your code) failed: ZeroDivisionError: division by zero",
+    "overflow": "mine.py:8 (your code) failed: OverflowError: too large for me",
+    "system": "mine.py:10 (your code) failed: OSError: my own trouble",
+    "text": "mine.py:12 (your code) failed: JSONDecodeError: Expecting",
+    "library": "mine.py:14 (your code) failed: LinAlgError: Singular matrix",
+    "deep": "mine.py:16 (your code) failed: RecursionError",
+    "many": "must return an array of shape (1,), one number for each, but returned an array of",
+    "none": "must return an array of shape (1,), one number for each, but returned None",
+    "nan": "the heuristic 'mine:nan' returned NaN; use inf for dead ends",
+    "maker_of_none": "None is no heuristic; give a name or a function",
+    "Maker": "mine.py:27 (your code) failed: AttributeError",
 }
 
 
@@ -49,18 +74,51 @@ def mine(parcels: Path) -> Path:
 @pytest.mark.parametrize("name", FAULTS)
 def test_an_error_in_a_heuristic_is_the_users(name: str, mine: Path) -> None:
     done = hstar("plan", "problem.pddl", "-H", f"mine:{name}", cwd=mine)
-    check_one_line(done, 36, f"your heuristic 'mine:{name}' failed", FAULTS[name])
-    assert "correct your function" in done.err
+    check_one_line(done, 36, FAULTS[name])
+
+
+def test_an_installed_library_that_adds_to_hstar_is_the_users(mine: Path) -> None:
+    site = mine / "site-packages"
+    (site / "extras.dist-info").mkdir(parents=True)
+    (mine / "mine.py").rename(site / "mine.py")
+    path = {"PYTHONPATH": os.pathsep.join([PACKAGES, str(site)])}
+    points = site / "extras.dist-info" / "entry_points.txt"
+    for group, code in (("others", 35), ("hstar.heuristics", 36)):
+        points.write_text(f"[{group}]\nown = mine:crash\n")
+        done = hstar("plan", "problem.pddl", "-H", "mine:crash", cwd=mine, changes=path)
+        assert (done.code, FAULTS["crash"] in done.err) == (code, code == 36)
+
+
+@pytest.mark.parametrize(
+    ("command", "said"),
+    [
+        ("label . -o l.parquet --teacher mine:OVERFLOW", FAULTS["overflow"]),
+        ("label . -o l.parquet --teacher mine:SYSTEM", FAULTS["system"]),
+        ("learn problem.pddl -o m.safetensors --teacher mine:SYSTEM --steps 9", FAULTS["system"]),
+        ("train l.parquet -o m.safetensors -m mine:NO_BUILD --steps 1", "mine.py:30 (your code)"),
+        ("plan problem.pddl -s mine:crash", "'mine:crash' is not an object of the class"),
+        ("plan problem.pddl -H os:no_such_name", "cannot import the heuristic"),
+        ("plan problem.pddl -H os:getcwd", "'os:getcwd' must take one argument: too many"),
+    ],
+)
+def test_an_error_in_any_code_of_the_users(command: str, said: str, mine: Path) -> None:
+    if command.startswith("train"):
+        (mine / "problem2.pddl").write_text((mine / "problem.pddl").read_text())
+        assert hstar("label", ".", "-o", "l.parquet", cwd=mine).code == 0
+    done = hstar("--quiet", *command.split(), cwd=mine)
+    assert (done.code, "Traceback" in done.err) == (36, False), done
+    assert said in done.err and "bug in hstar" not in done.err
 
 
 def test_bench_says_it_of_each_run(mine: Path) -> None:
-    names = [f"mine:{name}" for name in ("crash", "overflow")]
+    names = [f"mine:{name}" for name in ("crash", "overflow", "none")]
     done = hstar("bench", "problem.pddl", "-H", *names, "-o", "runs.parquet", cwd=mine)
     assert done.code == 0, done
     rows = read_runs(mine / "runs.parquet").rows
-    assert rows["exit_code"].to_list() == [36, 36]
-    for name, message in zip(("crash", "overflow"), rows["message"], strict=True):
-        assert f"your heuristic 'mine:{name}' failed" in message and FAULTS[name] in message
+    assert rows["exit_code"].to_list() == [36] * 3
+    assert rows["error"].to_list() == ["your code failed"] * 3
+    for name, message in zip(names, rows["message"], strict=True):
+        assert FAULTS[name.removeprefix("mine:")] in message
 
 
 def test_an_overflow_in_a_function_is_no_error_of_the_problem(parcels: Path) -> None:
@@ -74,10 +132,8 @@ def test_an_overflow_in_a_function_is_no_error_of_the_problem(parcels: Path) -> 
 def test_an_error_of_the_system_is_not_one_of_writing(
     parcels: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    def fork(*_: object) -> None:
-        raise OSError(11, "Resource temporarily unavailable")
-
-    monkeypatch.setattr("hstar.commands.info.run", fork)
+    trouble = OSError(11, "Resource temporarily unavailable")
+    monkeypatch.setattr("hstar.commands.info.run", Mock(side_effect=trouble))
     assert cli.run(["info", str(parcels / "problem.pddl")]) == 36
     assert capsys.readouterr().err == "hstar: Resource temporarily unavailable\n"
 
@@ -94,6 +150,17 @@ def test_a_plan_that_cannot_be_written_is_printed(more: tuple[str, ...], parcels
         assert json.loads(done.out)["plan"] == steps
     else:
         assert "\n".join(steps) in done.out
+
+
+@pytest.mark.skipif(not Path("/dev/full").exists(), reason="needs /dev/full")
+@pytest.mark.parametrize(
+    "command",
+    ["label . -o l.parquet", "learn . -o m.safetensors --steps 9", "bench . -o r.parquet"],
+)
+def test_progress_that_cannot_be_written_is_dropped(command: str, parcels: Path) -> None:
+    with open("/dev/full", "wb") as full:
+        whole = [*COMMAND, *command.split(), "--jobs", "1"]
+        assert run(whole, cwd=parcels, env=environment(), stderr=full).returncode == 0
 
 
 @pytest.mark.parametrize("name", TEACHERS)

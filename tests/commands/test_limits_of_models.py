@@ -54,6 +54,22 @@ def test_a_model_hardly_needs_more_memory_than_the_planner(name: str, tmp_path: 
     assert (outcome.returncode, outcome.stderr) == (0, b"")
 
 
+@pytest.mark.parametrize("megabytes", [25, 40])
+@pytest.mark.parametrize("command", ["plan -H model.safetensors", "solve tiles-3x3 --scramble 5"])
+def test_a_limit_that_leaves_no_room_for_numpy(
+    command: str, megabytes: int, tmp_path: Path
+) -> None:
+    domain, problem = large_search(tmp_path, blocks=4)
+    model = untrained("nlm", hstar.load_task(domain, problem), make_objective("l-gbfs"))
+    write_model(tmp_path / "model.safetensors", model.file)
+    name, *rest = command.split()
+    files = [problem] if name == "plan" else []
+    limit = ["--overall-memory-limit", f"{megabytes}M"]
+    outcome = program(name, *files, *rest, *limit, cwd=tmp_path)
+    assert outcome.code == 22 or (megabytes == 40 and outcome.code == 0), outcome
+    assert "OpenBLAS" not in outcome.err
+
+
 def test_time_counts_from_the_start_of_the_command(
     tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -87,12 +87,14 @@ def test_a_folder_of_the_user_is_not_replaced(tmp_path: Path) -> None:
     assert (tmp_path / ".train.partial/thesis.txt").exists()
 
 
-def test_the_command_writes_folders(tmp_path: Path) -> None:
-    arguments = ["--split", "train", "--blocks", "3-6", "--count", "8"]
+@pytest.mark.parametrize(("count", "said"), [("8", "8 problems"), ("1", "1 problem")])
+def test_the_command_writes_folders(count: str, said: str, tmp_path: Path) -> None:
+    arguments = ["--split", "train", "--blocks", "3-6", "--count", count]
     done = hstar("generate", "blocksworld", "-o", tmp_path / "new/dir", *arguments)
-    assert (done.code, done.out) == (0, f"train: 8 problems in {tmp_path}/new/dir/train\n")
+    assert (done.code, done.out) == (0, f"train: {said} in {tmp_path}/new/dir/train\n")
     names = sorted(path.name for path in (tmp_path / "new/dir/train").glob("blocks*.pddl"))
-    assert names == [f"blocks0{n}-seed00{s}.pddl" for n in (3, 4, 5, 6) for s in (1, 2)]
+    every = [f"blocks0{n}-seed00{s}.pddl" for n in (3, 4, 5, 6) for s in (1, 2)]
+    assert names == every[: int(count)]
 
 
 def test_every_size_has_an_option() -> None:

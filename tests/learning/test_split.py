@@ -119,3 +119,5 @@ def test_a_problem_too_large_to_ground_is_left_out(tmp_path: Path) -> None:
         usable_tasks([giant], Budget(), lambda _: None, each=0.3)
     with pytest.raises(OutOfResources, match="out of time"):  # the time of all is over
         usable_tasks([giant], Budget.starting_now(0.3, None), lambda _: None)
+    with pytest.raises(OutOfResources, match="out of memory"):
+        usable_tasks([giant], Budget(memory_bytes=1), lambda _: None)

@@ -88,7 +88,7 @@ def test_the_command_takes_them(tmp_path: Path) -> None:
     where = ("-o", tmp_path / "out")
     run = hstar("paper", "reward-shaping", *where, "--limit", "1", "--steps", "x=y")
     assert run.code == 36 and "--steps: 'y' is not a positive whole number" in run.err
-    run = hstar("paper", "truncated-gaussian", *where, "--limit", "1")
+    run = hstar("paper", "truncated-gaussian", *where, "--limit", "1s")
     check_one_line(run, 36, "--limit is for regression-sampling, reward-shaping")
     options = ("--domains", "visitall", "--columns", "h^FF", "plan", "--tests", "1", "--jobs", "1")
     run = hstar("paper", "reward-shaping", *where, *options, "--limit", "20")

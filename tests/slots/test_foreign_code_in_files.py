@@ -84,7 +84,9 @@ def test_a_file_imports_nothing_by_itself(place: str, task: Task, planted: Path)
         lambda: find_heuristic(f"pdb:{path}"),
         lambda: read_model(path),
     ):
-        with pytest.raises(ModelFileError, match=r"run the code quietmod:S; if you trust it"):
+        with pytest.raises(
+            ModelFileError, match=r"run the code quietmod:S; if you trust it, plan with --trust"
+        ):
             use()
     assert not (planted / "it_ran").exists()
 
@@ -132,3 +134,10 @@ def test_a_manifest_names_no_code(planted: Path) -> None:
     assert done.code == 31, done
     assert "quietmod:S" in done.err
     assert not (planted / "it_ran").exists()
+
+
+def test_code_that_is_no_search_is_refused(task: Task, planted: Path) -> None:
+    path = written(task, "algorithm", planted / "m.safetensors")
+    done = program("plan", DATA / "problem.pddl", "-H", path, "--trust", "-q", cwd=planted)
+    assert done.code in (31, 36) and "Traceback" not in done.err
+    assert "'quietmod:S' is not an object of the class" in done.err

@@ -123,6 +123,7 @@ def test_show_describes_a_file(
     assert run_cli(["model", "show", str(path)]) == 0
     out = capsys.readouterr().out
     assert f"Size: {path.stat().st_size} bytes" in out
+    assert "in 1 tensors." not in out
     assert ("0 of 88179840 states overestimated" in out) == (kind == "pdb")
     assert run_cli(["model", "show", str(path), "--json"]) == 0
     shown = json.loads(capsys.readouterr().out)
@@ -234,6 +235,13 @@ def test_a_file_that_lacks_something_is_refused(key: str, saved: Saved) -> None:
     del held.metadata[key]
     write_model(saved.model, held)
     with pytest.raises(ModelFileError, match=f"lacks '{key}'"):
+        load_model(saved.model)
+
+
+def test_an_unknown_form_is_refused(saved: Saved) -> None:
+    held = read_model(saved.model)
+    write_model(saved.model, ModelFile({**held.metadata, "form": "fractions"}, held.tensors))
+    with pytest.raises(ModelFileError, match="unknown form 'fractions'"):
         load_model(saved.model)
 
 

@@ -347,9 +347,7 @@ def test_memories_of_others_are_refused(tmp_path: Path) -> None:
 
 def test_wrong_arguments_are_refused(tmp_path: Path) -> None:
     for options, message in (
-        ({"gamma": 1.0}, "gamma"),
-        ({"gamma": 1.5}, "gamma"),
-        ({"gamma": 0.0}, "gamma"),
+        *(({"gamma": wrong}, "gamma") for wrong in (1.0, 1.5, 0.0)),
         ({"temperature": -1.0}, "temperature"),
         ({"temperature": float("nan")}, "temperature"),
         ({"temperature": float("inf")}, "temperature"),
@@ -363,9 +361,7 @@ def test_wrong_arguments_are_refused(tmp_path: Path) -> None:
         ({"buckets": "two"}, "two"),
         ({"target_period": -1}, "target_period"),
         ({"least_states": -1}, "least_states"),
-        ({"average": 1.0}, "average"),
-        ({"average": -0.1}, "average"),
-        ({"average": float("nan")}, "average"),
+        *(({"average": wrong}, "average") for wrong in (1.0, -0.1, float("nan"))),
     ):
         with pytest.raises(ValueError, match=message):
             replace(RtdpSettings(), **options)

@@ -69,6 +69,11 @@ BAD_ARGUMENTS = table("""
 --option colour=1 | 'colour'
 -m linear --option width=3 | model 'linear' on 'relaxed-plans' has no option 'width'
 -m hgn --option hidden=0 | 'hidden' must be a whole number of at least 1
+--start m.safetensors | --start is for tables
+--sampling uniform | --sampling is for tables
+--alpha 0 | --alpha is for tables
+--coarser 2 | --coarser is for tables
+--quantize-from 0.5 --fit linear | --quantize-from is for tables
 -o missing/m.safetensors | cannot write missing/m.safetensors
 """)
 

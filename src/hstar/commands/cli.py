@@ -16,8 +16,8 @@ from hstar import _core
 from hstar.commands.arguments import EPILOG, USAGE_ERROR, Options, Parser, UsageError
 from hstar.commands.terminal import Output, open_streams
 from hstar.pddl.errors import InputFileError, escape
-from hstar.planning.outside import fault_of_a_function
 from hstar.planning.search import InvalidPlanError
+from hstar.runtime.faults import fault_of_user
 from hstar.runtime.progress import Progress
 from hstar.runtime.resources import OutOfResources, process_age
 from hstar.runtime.version import VERSION
@@ -70,7 +70,7 @@ def run(arguments: Sequence[str], start: float | None = None) -> int:
 
 def explain(error: Exception, usage: str) -> int:
     """Says what ended a command; returns the exit code."""
-    if fault := fault_of_a_function(error):
+    if fault := fault_of_user(error):
         return fail(fault, USAGE_ERROR)
     match error:
         case UsageError():
@@ -110,8 +110,7 @@ def quiet(options: Options) -> Iterator[None]:
 
 
 def fail(message: str, code: int) -> int:
-    with contextlib.suppress(OSError):  # then nothing can be said
-        print(f"hstar: {escape(message)}", file=sys.stderr)
+    print(f"hstar: {escape(message)}", file=sys.stderr)
     return code
 
 

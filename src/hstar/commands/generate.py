@@ -6,7 +6,7 @@ from pathlib import Path
 
 from hstar.commands.arguments import Options, Parser, UsageError, as_usage_error, input_files, value
 from hstar.domains import DOMAINS, SPLITS, generate
-from hstar.pddl.errors import escape
+from hstar.pddl.errors import count, escape
 
 HELP = "write random problems"
 DESCRIPTION = """\
@@ -75,8 +75,9 @@ def run(options: Options) -> int:
     with as_usage_error():
         written = generate(*what, count=options.count, ranges=ranges, progress=True)
     for split in written:
+        where = escape(str(split.directory))
         done = "" if split.written else " (nothing to do: all exist already)"
-        print(f"{split.split}: {split.problems} problems in {escape(str(split.directory))}{done}")
+        print(f"{split.split}: {count(split.problems, 'problem')} in {where}{done}")
         if split.forms < split.problems:
             twins = split.problems - split.forms
             print(f"  {twins} differ from another problem only in the names of objects")
@@ -95,7 +96,7 @@ def write_problems_of_walks(options: Options) -> int:
     domain, problem = input_files([options.domain])
     folder = Path(options.output)
     written = write_walks(domain, problem, folder, options.walks, options.steps, options.seed)
-    print(f"{written} problems in {escape(str(folder))}")
+    print(f"{count(written, 'problem')} in {escape(str(folder))}")
     if written < options.walks:
         print(f"  the walks reached only {written} states that are new and satisfy no goal")
     return 0
@@ -111,7 +112,7 @@ def overview() -> str:
                 f"{one.name} {values_text({size[one.name] for size in plan.sizes})}"
                 for one in generator.parameters
             )
-            lines.append(f"  {split}: {plan.count} problems; {sizes}")
+            lines.append(f"  {split}: {count(plan.count, 'problem')}; {sizes}")
     return "\n".join(lines) + "\n"
 
 

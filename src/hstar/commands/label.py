@@ -29,7 +29,7 @@ def add_arguments(parser: Parser) -> None:
     about = "short for --option max_expansions=N; a limit that does not depend on the machine"
     parser.add("--max-expansions N", about)
     parser.add("--jobs N", "number of processes (default: one per core)")
-    about = "number of other problems to try in place of an unsolved generated one"
+    about = "try up to N other problems in place of a generated one that is not solved"
     parser.add("--retries N", about, not_negative, default=20)
     about = "one: every action costs 1 (default); normal: the costs of the problem"
     parser.add("--cost {one,normal}", about, default="one")

@@ -8,7 +8,7 @@ from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 from hstar.commands.arguments import Options, Parser
-from hstar.pddl.errors import escape
+from hstar.pddl.errors import count, escape
 from hstar.planning.specification import SearchSpecification
 
 if TYPE_CHECKING:
@@ -31,7 +31,7 @@ def run_show(options: Options) -> int:
     metadata = model.metadata
     num_bytes = os.stat(options.file).st_size
     parameters = sum(int(array.size) for array in model.tensors.values())
-    size = f"{num_bytes} bytes; {parameters} numbers"
+    size = f"{num_bytes} bytes; {count(parameters, 'number')}"
     with refusing_malformed(options.file):
         lines = [] if options.json else map(escape, _lines(model, size))
         options.tell({**metadata, "bytes": num_bytes, "numbers": parameters}, lines)
@@ -49,7 +49,7 @@ def _lines(model: ModelFile, size: str) -> list[str]:
     lines = [
         f"Form: {metadata['form']}; for {about}, cost {metadata['cost']}.",
         "; ".join(f"{key.capitalize()}: {name}" for key, name in names.items()) + ".",
-        f"Size: {size} in {len(model.tensors)} tensors.",
+        f"Size: {size} in {count(len(model.tensors), 'tensor')}.",
     ]
     if outside := code_outside(metadata):
         lines.append(f"With --trust it runs the code {', '.join(outside)}.")

@@ -29,8 +29,8 @@ def step(text: str) -> tuple[str, int]:
     return kind, positive(number)
 
 
-KINDS: dict[str, Any] = dict.fromkeys(("tests", "seeds", "states"), int)
-KINDS |= {"limit": float, "learn": float, "steps": step}
+KINDS: dict[str, Any] = {"seeds": int, "steps": step}
+METAVARS = {"tests": "N", "states": "N", "limit": "TIME", "learn": "TIME"}
 
 
 def add_arguments(parser: Parser) -> None:
@@ -42,8 +42,8 @@ def add_arguments(parser: Parser) -> None:
     parser.add("--seed SEED", "random seed of problems and training", int, default=0)
     for name, text in OVERRIDES.items():
         more: dict[str, Any] = {} if name in SINGLE else {"nargs": "+"}
-        metavar = name.rstrip("s").upper()
-        parser.add(f"--{name} {metavar}", text, KINDS.get(name, str), **more)
+        metavar = METAVARS.get(name, name.rstrip("s").upper())
+        parser.add(f"--{name} {metavar}", text, KINDS.get(name), **more)
     about = f"admissible-cea: certified models of the cube (default: {MODELS}, if it exists)"
     parser.add("--models DIR", about)
     about = (

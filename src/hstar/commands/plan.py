@@ -13,6 +13,7 @@ from hstar import _core
 from hstar.commands.arguments import Options, Parser, UsageError, as_usage_error, input_files
 from hstar.pddl import parse
 from hstar.pddl.errors import escape
+from hstar.planning.heuristics import HEURISTICS
 from hstar.planning.result import SearchResult, stopped_before_search
 from hstar.planning.search import run as search
 from hstar.planning.specification import DEFAULT_PLANNER, SearchSpecification
@@ -41,6 +42,8 @@ def run(options: Options) -> int:
     domain_path, problem_path = input_files(options.files)
     say = print if not options.json else lambda *_, **__: None  # stdout is for the JSON object
     budget = options.start_budget()
+    if budget.memory_bytes and options.heuristic not in (None, *HEURISTICS):
+        import_module("numpy")  # which ends the process if it does not fit into a limit in force
     try:
         with budget.enforced(), as_usage_error():
             asked = options.specification()

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from importlib import import_module
+
 from hstar import _core
 from hstar.commands.arguments import Options, Parser, as_usage_error
 from hstar.commands.plan import log_result
@@ -37,6 +39,7 @@ def run(options: Options) -> int:
     from hstar.planning.puzzle import make_puzzle
 
     start = _core.monotonic_seconds()
+    import_module("numpy")  # which ends the process if it does not fit into a limit in force
     budget = options.start_budget()
     try:
         with as_usage_error(), budget.enforced():

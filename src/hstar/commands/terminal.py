@@ -48,6 +48,19 @@ class Output(io.TextIOBase):
             raise
 
 
+class Errors(Output):
+    """Standard error. Where it cannot be written to, nothing can be said, and work goes on."""
+
+    def write(self, text: str) -> int:
+        with contextlib.suppress(OSError):
+            self._stream.write(text)
+        return len(text)
+
+    def flush(self) -> None:
+        with contextlib.suppress(OSError):
+            self._stream.flush()
+
+
 def open_streams() -> None:
     """Standard streams that the caller closed: nobody wants to read them, but files that are opened
     later must not take their place."""
@@ -55,6 +68,6 @@ def open_streams() -> None:
         pass
     os.close(number)
     sys.stdout = sys.stdout or io.StringIO()
-    sys.stderr = sys.stderr or io.StringIO()
+    sys.stderr = Errors(sys.stderr or io.StringIO())
     if isinstance(sys.stdout, io.TextIOWrapper):  # it may not know the letters of PDDL names
         sys.stdout.reconfigure(errors="backslashreplace", line_buffering=True)

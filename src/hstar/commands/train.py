@@ -25,6 +25,7 @@ if TYPE_CHECKING:
     from hstar.training.loop import Line, Loop
     from hstar.training.options import TrainOptions
 
+OF_TABLE = "start sampling alpha coarser quantize_from"  # options that only tables take
 HELP = "learn a heuristic from labels or from a table"
 DESCRIPTION = """\
 Learn a heuristic from the labels that 'hstar label' wrote, or from a pattern database (FILE.pdb),
@@ -60,12 +61,14 @@ def add_arguments(parser: Parser) -> None:
 def run(options: Options) -> int:
     from hstar.pdb.file import is_pdb_file
 
-    if is_pdb_file(options.file):
+    of_table = is_pdb_file(options.file)
+    others = "fit validation test tensorboard" if of_table else OF_TABLE
+    if wrong := [name for name, value in options.values_of(others).items() if value is not None]:
+        about = "labels; a table holds the value of every state" if of_table else "tables"
+        raise UsageError(f"--{wrong[0].replace('_', '-')} is for {about}")
+    if of_table:
         from hstar.commands.pdb import learn_table
 
-        for name in ("fit", "validation", "test", "tensorboard"):
-            if getattr(options, name):
-                raise UsageError(f"--{name} is for labels; a table holds the value of every state")
         return learn_table(options)
     if options.pddl:
         raise UsageError("labels hold their problems already; give PDDL files with a database only")
@@ -82,7 +85,7 @@ def train_by_fit(options: Options) -> int:
     from hstar.training.fit import Limits
     from hstar.training.from_labels import train_from_labels
 
-    names = "validation test tensorboard decode start compile"
+    names = "validation test tensorboard decode compile"
     others = given_flags(options) | {k: v for k, v in options.values_of(names).items() if v}
     if others:
         raise UsageError(f"the fit '{options.fit}' takes no --{next(iter(others))}")

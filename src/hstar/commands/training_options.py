@@ -70,8 +70,8 @@ def add_training(parser: Parser) -> None:
     parser.add("--start FILE", START, to=table)
     about = "how states are drawn for a batch (default: uniform)"
     usage = "--sampling {uniform,proportional,tempered}"
-    parser.add(usage, about, to=table, default="uniform")
-    parser.add("--alpha X", "exponent of tempered (default: 0.5)", to=table, default=0.5)
+    parser.add(usage, about, to=table)
+    parser.add("--alpha X", "exponent of tempered (default: 0.5)", to=table)
 
 
 def flags_of(of_table: bool) -> Flags:
@@ -136,7 +136,9 @@ def training_options(given: Options, seed: int, of_table: bool) -> TrainOptions:
             "decode": decode,
             "model_options": {**named, **_given(given, SHAPE)},
             "decode_options": _given(given, DECODE),
-            "sampling": Sampling(given.sampling, given.alpha),
+            "sampling": Sampling(
+                given.sampling or "uniform", 0.5 if given.alpha is None else given.alpha
+            ),
             "seed": seed,
             "compile": given.compile,
         }

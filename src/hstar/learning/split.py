@@ -14,8 +14,12 @@ from hstar.pddl import Problem
 from hstar.pddl.union import single_predicates
 from hstar.planning.heuristics import is_dead_end
 from hstar.planning.task import Task, ground
-from hstar.runtime.resources import Budget, OutOfResources
+from hstar.runtime.resources import Budget, OutOfResources, stopped
 
+TOO_LARGE = {
+    "out of time": "too large to ground in time",
+    "out of memory": "too large for the memory",
+}
 HELD_OUT = 0.4  # of the problems, to choose and to judge
 
 
@@ -69,17 +73,17 @@ def usable_tasks(
     problems: Sequence[Problem], budget: Budget, say: Say, each: float = math.inf
 ) -> list[Task]:
     """The problems that there is something to learn from, grounded. Those that take more than
-    `each` seconds, or too much memory, are left out. Raises ValueError if there is none."""
-    reasons = dict.fromkeys(("already solved", "without a plan", "too large to ground"), 0)
+    `each` seconds, or too much memory, are left out. Raises ValueError if there is none, and
+    OutOfResources if that is for want of memory."""
+    reasons = dict.fromkeys(("already solved", "without a plan", *TOO_LARGE.values()), 0)
     tasks = []
     for problem in problems:
         try:
             task = ground(problem, budget=budget.within(each))
         except OutOfResources as error:
-            is_late = error.status == "out of time" and budget.seconds_left > 0
-            if not is_late and error.status != "out of memory":
+            if error.status not in TOO_LARGE or budget.seconds_left <= 0:
                 raise
-            reasons["too large to ground"] += 1
+            reasons[TOO_LARGE[error.status]] += 1
             continue
         if task.satisfies_goal(task.initial_state):
             reasons["already solved"] += 1
@@ -89,6 +93,8 @@ def usable_tasks(
             tasks.append(task)
     counted = ", ".join(f"{count} {what}" for what, count in reasons.items() if count)
     if not tasks:
+        if reasons[TOO_LARGE["out of memory"]]:
+            raise stopped("memory")
         raise ValueError(f"there is no problem to learn from: {counted}")
     if counted:
         say(f"left out: {counted}")

@@ -9,7 +9,7 @@ from typing import Any
 
 from hstar.planning.heuristics import make_heuristic
 from hstar.planning.space import Space
-from hstar.runtime.registry import Registry
+from hstar.runtime.registry import Registry, of_class
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,4 +85,5 @@ SEARCHES: Registry[SearchEntry] = Registry(
         "bfs": SearchEntry("breadth-first search", {"use_h": False}),
     },
     "hstar.searches",
+    of_class(SearchEntry),
 )

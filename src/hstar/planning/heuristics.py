@@ -27,7 +27,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, Protocol, TypeAlias
 
 from hstar import _core
-from hstar.planning.outside import noting_faults, outside
+from hstar.planning.outside import outside
 from hstar.planning.space import Space, state_rows
 from hstar.runtime.registry import Registry
 from hstar.runtime.resources import Budget
@@ -92,8 +92,13 @@ def _adopt(name: str, found: Any) -> HeuristicEntry:
         raise ValueError(f"the heuristic '{name}' is neither a function nor has it a method bind")
     import inspect
 
-    first = list(inspect.signature(found).parameters)[:1]
-    if isinstance(found, type) or first in (["space"], ["task"], ["puzzle"]):  # it makes one
+    signature = inspect.signature(found)
+    try:
+        signature.bind(None)
+    except TypeError as error:
+        raise ValueError(f"the heuristic '{name}' must take one argument: {error}") from None
+    first = next(iter(signature.parameters))
+    if isinstance(found, type) or first in ("space", "task", "puzzle"):  # it makes one
         return everywhere(lambda space, cost, budget: found(space))
     return everywhere(lambda space, cost, budget: found)
 
@@ -130,11 +135,8 @@ def bind_heuristic(
         bind: Any = getattr(heuristic, "bind", lambda _: heuristic)
         make, name = lambda space, *_: bind(space), heuristic_name(heuristic)
         is_ours = type(heuristic).__module__.startswith("hstar.")
-    if is_ours:
-        return make(space, cost, budget or Budget())
-    with noting_faults(name):
-        made = make(space, cost, budget or Budget())
-    return made if isinstance(made, _core.Heuristic) else outside(made, name)
+    made = make(space, cost, budget or Budget())
+    return made if is_ours or isinstance(made, _core.Heuristic) else outside(made, name)
 
 
 class MadeHeuristic:

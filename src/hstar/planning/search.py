@@ -14,11 +14,11 @@ from hstar import _core
 from hstar.pddl.errors import PddlError
 from hstar.pddl.model import Problem
 from hstar.planning.heuristics import bind_heuristic
-from hstar.planning.outside import fault_of_a_function
 from hstar.planning.result import EXIT_CODES, SearchResult
 from hstar.planning.space import Space, state_rows
 from hstar.planning.specification import DEFAULT, SearchSpecification
 from hstar.planning.task import ground
+from hstar.runtime.faults import fault_of_user
 from hstar.runtime.resources import Budget, OutOfResources
 
 if TYPE_CHECKING:
@@ -68,7 +68,7 @@ def run(
                 space.core, start_state, bound, turns, *budget.limits
             )
     except OverflowError as error:
-        if fault_of_a_function(error):
+        if fault_of_user(error):
             raise
         raise PddlError(str(error), space.path) from error
     if number < 0:  # none came to an end; the one that could have gone on longest says why

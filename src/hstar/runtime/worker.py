@@ -16,6 +16,7 @@ import traceback
 from pathlib import Path
 from typing import Any
 
+from hstar.runtime.faults import blame_user, fault_of_user
 from hstar.runtime.resources import end_with_parent
 
 
@@ -44,13 +45,16 @@ def _answer(function: Any, arguments: Any) -> bytes:
     try:
         return pickle.dumps((True, function(*arguments)))
     except Exception as error:
-        details = traceback.format_exc()
+        details, fault = traceback.format_exc(), fault_of_user(error)
+        blame_user(error, fault)
         error.add_note(f"in a worker process:\n{details}")
         try:
             content = pickle.dumps((False, error))
             pickle.loads(content)  # not every exception can be rebuilt from its arguments
         except Exception:
-            content = pickle.dumps((False, RuntimeError(f"in a worker process:\n{details}")))
+            error = RuntimeError(f"in a worker process:\n{details}")
+            blame_user(error, fault)
+            content = pickle.dumps((False, error))
         return content
 
 

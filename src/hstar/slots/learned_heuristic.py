@@ -14,6 +14,7 @@ from hstar import _core
 from hstar.pddl.errors import escape, quote
 from hstar.planning.heuristics import make_heuristic
 from hstar.planning.space import Space
+from hstar.planning.task import Task
 from hstar.slots.decode import DECODES, Decode
 from hstar.slots.features import FEATURES
 from hstar.slots.features.vocabulary import domain_hash
@@ -69,9 +70,10 @@ class LearnedHeuristic:
         """float32[B] from int32[B, V]; one state is a batch of one. Raises ModelFileError."""
         return make_heuristic(space, self).evaluate(states)
 
-    def bind(self, space: Any) -> _core.Heuristic | Callable[[Any], Any]:
+    def bind(self, space: Space) -> _core.Heuristic | Callable[[Any], Any]:
         """The heuristic for a space. Raises ModelFileError if it was trained for another."""
         self.check_space(space)
+        checked: Any = space  # of the kind that it was trained for
         with refusing_malformed(self.path):
             try:
                 model = MODELS.find(self.metadata["model"]["name"])
@@ -89,7 +91,7 @@ class LearnedHeuristic:
                     from hstar.slots.policy_heuristic import PolicyHeuristic
 
                     described = self.metadata["features"]["config"]
-                    return PolicyHeuristic(of_states, self.decode, described, space)
+                    return PolicyHeuristic(of_states, self.decode, described, checked)
                 if not native and self.ranks_operators:
                     raise ValueError("only models that need no torch rank operators")
                 if not native:
@@ -99,7 +101,7 @@ class LearnedHeuristic:
                     described, weights = self.metadata["operators"], tensors["operators"]
                     ranking = self.features.native_operators(described, weights, space)
                     specification["operators"] = ranking
-                return _core.Heuristic.learned(space.core, specification)
+                return _core.Heuristic.learned(checked.core, specification)
             except ValueError as error:
                 raise self._error(f"the model cannot take this problem: {error}") from error
 
@@ -171,11 +173,11 @@ class LearnedHeuristic:
 
         return evaluate
 
-    def check_space(self, space: Any) -> None:
+    def check_space(self, space: Space) -> None:
         """Raises ModelFileError if the heuristic was trained for another."""
         trained = self.metadata["domain"]
         name = "" if trained is None else quote(str(trained["name"]))
-        if trained is not None and getattr(space, "problem", None) is None:
+        if trained is not None and not isinstance(space, Task):
             raise self._error(f"the model was trained on PDDL domain {name}")
         with refusing_malformed(self.path):
             try:
@@ -183,7 +185,7 @@ class LearnedHeuristic:
             except ValueError as error:
                 about = f"the model was trained on domain {name}: " if name else ""
                 raise self._error(f"{about}{error}") from None
-        if trained is None:
+        if trained is None or not isinstance(space, Task):
             return
         domain = space.problem.domain
         if domain_hash(domain) != trained["hash"]:

@@ -21,7 +21,7 @@ from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from hstar.pddl.errors import InputFileError
+from hstar.pddl.errors import InputFileError, quote
 from hstar.runtime.atomic import check_writable, write_atomically
 from hstar.slots.features.vocabulary import domain_hash
 
@@ -40,6 +40,7 @@ DTYPES = {  # of tensors: codes of the modules struct and array, which NumPy kno
 }
 PIECE = 2**20  # bytes that are read and digested at once
 
+FORMS = ("float", "integers")  # of weights
 NAMED = {"name": str, "config": dict}
 SCHEMA: dict[str, Any] = {  # (schema,): that, or null
     "form": str,
@@ -196,12 +197,14 @@ def from_bytes(
             )
         known = SCHEMA | {key: schema for key, schema in OPTIONAL.items() if key in metadata}
         _check_schema(metadata, known, "the metadata")
+        if metadata["form"] not in FORMS:
+            raise ValueError(f"unknown form {quote(metadata['form'])}")
     if outside := code_outside(metadata):
         code = ", ".join(outside)
         if trust is True:
             warnings.warn(f"{name} runs the code {code}", TrustedCodeWarning, stacklevel=2)
         elif not trust or not set(outside) <= set(trust):
-            advice = "if you trust it, say --trust (in Python trust=True)"
+            advice = "if you trust it, plan with --trust (in Python trust=True)"
             raise ModelFileError(f"the file wants to run the code {code}; {advice}", name)
     return ModelFile({key: metadata[key] for key in known}, tensors)
 

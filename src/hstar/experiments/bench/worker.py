@@ -17,11 +17,11 @@ from hstar.experiments.bench.suite import Instance
 from hstar.pddl import UnsupportedPddlError, parse
 from hstar.pddl.errors import InputFileError
 from hstar.planning.heuristics import bind_heuristic
-from hstar.planning.outside import fault_of_a_function
 from hstar.planning.result import SearchResult, stopped_before_search
 from hstar.planning.search import InvalidPlanError, plan_problem, run
 from hstar.planning.specification import SearchSpecification
 from hstar.planning.task import ground
+from hstar.runtime.faults import fault_of_user
 from hstar.runtime.resources import Budget, OutOfResources
 from hstar.runtime.worker import forget_peak_memory
 from hstar.slots.loader import load_search
@@ -44,24 +44,28 @@ def carry_out(job: dict[str, Any]) -> dict[str, Any]:
         start = _core.monotonic_seconds()  # loading the model does not count as solving the problem
         forget_peak_memory()
         result = _search(job, chosen, start)
-    except InputFileError as error:
-        status = "unsupported" if error.exit_code == 34 else "bad input"
-        outcome |= failed(status, error.exit_code, str(error))
-    except InvalidPlanError as error:
-        outcome |= failed("invalid plan", INTERNAL_ERROR, str(error))
-    except ValueError as error:  # such as a model of another domain
-        outcome |= failed("bad input", 31, str(error))
     except Exception as error:
-        if fault := fault_of_a_function(error):
-            outcome |= failed("bad input", USAGE_ERROR, fault)
-        else:
-            traceback.print_exc()
-            outcome |= failed("crashed", INTERNAL_ERROR, f"{type(error).__name__}: {error}")
+        outcome |= _explained(error)
     else:
         outcome |= _columns(result)
     outcome["total_time"] = _core.monotonic_seconds() - start
     outcome["memory"] = _core.peak_resident_bytes() // 1024
     return outcome
+
+
+def _explained(error: Exception) -> dict[str, Any]:
+    if fault := fault_of_user(error):
+        return failed("your code failed", USAGE_ERROR, fault)
+    match error:
+        case InputFileError():
+            status = "unsupported" if error.exit_code == 34 else "bad input"
+            return failed(status, error.exit_code, str(error))
+        case InvalidPlanError():
+            return failed("invalid plan", INTERNAL_ERROR, str(error))
+        case ValueError():  # such as a model of another domain
+            return failed("bad input", 31, str(error))
+    traceback.print_exception(error)
+    return failed("crashed", INTERNAL_ERROR, f"{type(error).__name__}: {error}")
 
 
 def _search(job: dict[str, Any], chosen: SearchSpecification, start: float) -> SearchResult:

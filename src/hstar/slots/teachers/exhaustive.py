@@ -18,7 +18,7 @@ from hstar.slots.teachers.teacher import Teacher, positive_number, yes_or_no
 def label_exhaustively(
     problem: Problem,
     budget: Budget,
-    max_states: Annotated[int, positive_number, "per problem"] = 100_000,
+    max_states: Annotated[int, positive_number, "the most that a problem may have"] = 100_000,
     dead_ends: Annotated[bool, yes_or_no, "whether to keep dead ends, with infinite h"] = True,
 ) -> Attempt:
     """Label all states that can be reached, if there are at most `max_states`. Dead ends get an

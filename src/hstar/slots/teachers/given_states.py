@@ -53,12 +53,12 @@ def ended_by_time(found: Sized) -> Iterator[None]:
 def sample_given_states(
     wanted: SamplingTask,
     *,
-    walks: Annotated[int, whole_number(0), "from the initial state, at most"] = 1000,
-    steps: Annotated[int, whole_number(0), "of a walk"] = 200,
+    walks: Annotated[int, whole_number(0), "the most walks from the start"] = 1000,
+    steps: Annotated[int, whole_number(0), "the most steps of a walk"] = 200,
     search: Annotated[
-        str, one_of(*SEARCHES), "that of hstar plan, or greedy with h^FF"
+        str, one_of(*SEARCHES), "the search; default: that of hstar plan, others with h^FF"
     ] = "default",
-    expansions: Annotated[int, whole_number(1), "of a search, at most"] = 100_000,
+    expansions: Annotated[int, whole_number(1), "the most per search"] = 100_000,
 ) -> LabelRows:
     """At most so many states, from plans of at most so many walks. The time limit ends it with the
     states so far. Raises NothingToRegress, NothingSolved, OutOfResources."""

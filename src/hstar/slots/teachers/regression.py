@@ -32,8 +32,8 @@ NOVELTIES = ("none", "preconditions", "adds", "deletes", "both")
 def sample_walks(
     wanted: SamplingTask,
     *,
-    walks: Annotated[int, whole_number(1), "backward from the goal"] = 5,
-    length: Annotated[int, whole_number(1), "steps of a walk"] = 500,
+    walks: Annotated[int, whole_number(1), "how many go back from the goal"] = 5,
+    length: Annotated[int, whole_number(1), "the most steps of a walk"] = 500,
     novelty: Annotated[str, one_of(*NOVELTIES), "what a walk prefers"] = "both",
     random: RandomShare = 0.5,
     completion: Completion = "atoms",
@@ -53,7 +53,7 @@ def sample_walks(
 def sample_focused(
     wanted: SamplingTask,
     *,
-    breadth_first: Annotated[float, share, "of the pre-images, found breadth-first"] = 0.1,
+    breadth_first: Annotated[float, share, "the share of sets found breadth-first"] = 0.1,
     length: Annotated[int, whole_number(0), "where walks end; 0: facts / mean effects"] = 0,
     stride: Annotated[int, whole_number(1), "one set in so many along a walk is used"] = 1,
     random: RandomShare = 0.2,

@@ -131,12 +131,12 @@ def one_of(*names: str) -> Callable[[str], str]:
 
 
 # Options that several of them have.
-MostPerAttempt = Annotated[int | None, positive_number, "per attempt"]
-RandomShare = Annotated[float, share, "states drawn around no pre-image"]
+MostPerAttempt = Annotated[int | None, positive_number, "the most per attempt"]
+RandomShare = Annotated[float, share, "the share of states that are drawn around no pre-image"]
 Completion = Annotated[str, one_of(*COMPLETIONS), "how open facts are drawn"]
 UseH2 = Annotated[bool, yes_or_no, "whether to use the mutexes of h^2"]
 Improve = Annotated[bool, yes_or_no, "whether to look for shorter ways between pre-images"]
-Seed = Annotated[int, whole_number(0), "of all draws"]
+Seed = Annotated[int, whole_number(0), "the seed of all draws"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -145,7 +145,7 @@ class SamplingTask:
 
     task: Task
     budget: Budget = field(default_factory=Budget)
-    states: Annotated[int, whole_number(1), "per problem, at most"] = 100_000
+    states: Annotated[int, whole_number(1), "the most states of a problem"] = 100_000
     seed: Seed = 0
 
 

@@ -39,11 +39,11 @@ MOST_ROWS = 20_000  # that a round trains on
 def sample_bootstrap(
     wanted: SamplingTask,
     *,
-    rounds: Annotated[int, whole_number(1), "of searches and training"] = 200,
-    searches: Annotated[int, whole_number(1), "in a round"] = 100,
-    expansions: Annotated[int, whole_number(1), "of a search, at most"] = 1000,
-    solved: Annotated[float, share, "of the searches, for walks to become longer"] = 0.95,
-    batches: Annotated[int, whole_number(1), "to train on, in a round"] = 200,
+    rounds: Annotated[int, whole_number(1), "the most rounds"] = 200,
+    searches: Annotated[int, whole_number(1), "how many a round has"] = 100,
+    expansions: Annotated[int, whole_number(1), "the most per search"] = 1000,
+    solved: Annotated[float, share, "the share from which walks become longer"] = 0.95,
+    batches: Annotated[int, whole_number(1), "how many a round trains on"] = 200,
     h2: UseH2 = True,
 ) -> LabelRows:
     """The states labelled last, as many as wanted at most. The time limit ends it with those so

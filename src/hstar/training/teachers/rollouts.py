@@ -24,7 +24,7 @@ from hstar.training.reinforcement.rtdp import Rtdp, find_preset
 def label_by_rollouts(
     problem: Problem,
     budget: Budget,
-    steps: Annotated[int, whole_number(1), "per problem"] = 1000,
+    steps: Annotated[int, whole_number(1), "how many per problem"] = 1000,
     seed: Seed = 0,
 ) -> Attempt:
     """Labels count steps. The time limit ends it with the states so far. Raises PddlError."""

@@ -45,7 +45,7 @@ def label_with_siblings(
     problem: Problem,
     budget: Budget,
     max_evaluations: Annotated[
-        int | None, positive_number, "per attempt, for plan and siblings"
+        int | None, positive_number, "the most per attempt, for plan and siblings"
     ] = None,
     alike: Annotated[bool, yes_or_no, "whether WL features decide what is searched once"] = False,
 ) -> Attempt:

@@ -34,10 +34,10 @@ LABEL_SHARE = 0.1  # of the time, to label the states at the end
 def sample_value_iteration(
     wanted: SamplingTask,
     *,
-    rounds: Annotated[int, whole_number(1), "of labels and training"] = 500,
-    drawn: Annotated[int, whole_number(1), "states in a round"] = 1000,
-    length: Annotated[int, whole_number(1), "steps of a walk from the goal, at most"] = 500,
-    batches: Annotated[int, whole_number(1), "to train on, in a round"] = 100,
+    rounds: Annotated[int, whole_number(1), "the most rounds"] = 500,
+    drawn: Annotated[int, whole_number(1), "how many states a round draws"] = 1000,
+    length: Annotated[int, whole_number(1), "the most steps of a walk from the goal"] = 500,
+    batches: Annotated[int, whole_number(1), "how many a round trains on"] = 100,
     h2: UseH2 = True,
 ) -> LabelRows:
     """The states drawn last, as many as wanted at most. The time limit ends it with those so
