@@ -30,7 +30,7 @@ the best so far. To go on with a run that was stopped, run the same command agai
 
 
 def add_arguments(parser: Parser) -> None:
-    about = "DOMAIN may be left out when domain.pddl lies beside PROBLEM"
+    about = "what to learn from; DOMAIN may be left out when domain.pddl lies with the problems"
     parser.add_argument("files", nargs="+", metavar="[DOMAIN] PROBLEM|FOLDER", help=about)
     parser.add("-o --output FILE", "the model, a .safetensors file", required=True)
     about = "total time, verdict included (default: 10m for a folder, 2m for a problem)"
@@ -45,7 +45,7 @@ def add_arguments(parser: Parser) -> None:
     parser.add("--objective NAME", "what training minimises, see 'hstar train --help'")
     about = "an option of the teacher, the features or the model; may be repeated"
     parser.add("--option NAME=VALUE", about, action="append", default=[])
-    parser.add("--states N", "labelled by a teacher that samples (default for a problem: 100000)")
+    parser.add("--states N", "for a teacher that samples: how many (default for a problem: 100000)")
     parser.add("--jobs N", "processes at a time (default: one per core)")
     parser.add("--seed N", "random seed", seed, default=0)
     parser.add_json()

@@ -40,6 +40,7 @@ from hstar.learning.trials import (
     is_spent,
 )
 from hstar.pddl import Problem
+from hstar.pddl.errors import count
 from hstar.planning.result import SearchResult
 from hstar.planning.specification import DEFAULT, DEFAULT_PLANNER
 from hstar.runtime.pool import Pool
@@ -186,11 +187,9 @@ class LearningRun:
         if is_early and models and not ended:
             self.say(f"everything was tried after {gone:.0f} of {self.options.seconds:.0f} s")
         result = next((one.result for one in self.trials.made.values() if one.result), None)
-        count = len(models)
+        made, labelled = len(models), self.maker.labelled
         unfinished = interrupted or (bool(ended) and (is_early or not self.options.is_timed))
-        return Outcome(
-            file, label, verdict, self.maker.labelled, count, gone, interrupted, unfinished, result
-        )
+        return Outcome(file, label, verdict, labelled, made, gone, interrupted, unfinished, result)
 
     # Race
 
@@ -222,7 +221,7 @@ class LearningRun:
         if best is not None:
             objects = max(len(start.problem.objects) for start in rung.starts)
             self.say(
-                f"up to {objects} objects, {len(scores)} candidates; best so far: {best}: "
+                f"up to {objects} objects, {count(len(scores), 'candidate')}; best so far: {best}: "
                 f"{scores[best].text(self.effort.unit)}"
             )
         return found
