@@ -3,6 +3,7 @@
 // instruction set, and the linker must not mix them.
 #pragma once
 #include <cstdint>
+#include <iterator>
 
 #if defined(__AVX512BW__) || defined(__AVX2__)
 #include <immintrin.h>
@@ -14,122 +15,98 @@ using LaneMask = uint32_t;
 namespace {
 
 #if defined(__AVX512BW__) && defined(__AVX512VL__)
-
-struct Lanes {
-    __m512i v;
-
-    friend void store(uint16_t* p, Lanes a) { _mm512_store_si512(p, a.v); }
-    friend Lanes add(Lanes a, Lanes b) { return {_mm512_adds_epu16(a.v, b.v)}; }
-    friend Lanes min(Lanes a, Lanes b) { return {_mm512_min_epu16(a.v, b.v)}; }
-    friend Lanes max(Lanes a, Lanes b) { return {_mm512_max_epu16(a.v, b.v)}; }
-    friend LaneMask less(Lanes a, Lanes b) { return _mm512_cmplt_epu16_mask(a.v, b.v); }
-    friend LaneMask equal(Lanes a, Lanes b) { return _mm512_cmpeq_epu16_mask(a.v, b.v); }
-    // a in the lanes of the mask, b in the others.
-    friend Lanes select(LaneMask mask, Lanes a, Lanes b) { return {_mm512_mask_blend_epi16(mask, b.v, a.v)}; }
-    friend int smallest(Lanes a, LaneMask among) {
-        __m512i kept = _mm512_mask_blend_epi16(among, _mm512_set1_epi16(-1), a.v);
-        __m256i half = _mm256_min_epu16(_mm512_castsi512_si256(kept), _mm512_extracti64x4_epi64(kept, 1));
-        __m128i quarter = _mm_min_epu16(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
-        return _mm_extract_epi16(_mm_minpos_epu16(quarter), 0);
-    }
-};
-inline Lanes load(const uint16_t* p) {
-    return {_mm512_load_si512(p)};
-}
-inline Lanes fill(uint16_t x) {
-    return {_mm512_set1_epi16(static_cast<short>(x))};
-}
-
+constexpr int kRegisterLanes = 32;
 #elif defined(__AVX2__)
-
-inline LaneMask to_mask(__m256i low, __m256i high) {
-    // 16-bit booleans to bytes, in order, then one bit each.
-    __m256i bytes = _mm256_permute4x64_epi64(_mm256_packs_epi16(low, high), 0xD8);
-    return static_cast<LaneMask>(_mm256_movemask_epi8(bytes));
-}
-inline __m256i from_mask(LaneMask mask) {
-    const __m256i bit = _mm256_setr_epi16(1, 2, 4, 8, 16, 32, 64, 128, 256, 512, 1024, 2048, 4096, 8192,
-                                          16384, static_cast<short>(32768));
-    return _mm256_cmpeq_epi16(_mm256_and_si256(_mm256_set1_epi16(static_cast<short>(mask)), bit), bit);
-}
+constexpr int kRegisterLanes = 16;
+#else
+constexpr int kRegisterLanes = 8;
+#endif
+using CostRegister = uint16_t __attribute__((vector_size(2 * kRegisterLanes), may_alias));
 struct Lanes {
-    __m256i low, high;
-
-    friend void store(uint16_t* p, Lanes a) {
-        auto* q = reinterpret_cast<__m256i*>(p);
-        _mm256_store_si256(q, a.low);
-        _mm256_store_si256(q + 1, a.high);
-    }
-    friend Lanes add(Lanes a, Lanes b) {
-        return {_mm256_adds_epu16(a.low, b.low), _mm256_adds_epu16(a.high, b.high)};
-    }
-    friend Lanes min(Lanes a, Lanes b) {
-        return {_mm256_min_epu16(a.low, b.low), _mm256_min_epu16(a.high, b.high)};
-    }
-    friend Lanes max(Lanes a, Lanes b) {
-        return {_mm256_max_epu16(a.low, b.low), _mm256_max_epu16(a.high, b.high)};
-    }
-    friend LaneMask equal(Lanes a, Lanes b) {
-        return to_mask(_mm256_cmpeq_epi16(a.low, b.low), _mm256_cmpeq_epi16(a.high, b.high));
-    }
-    friend Lanes select(LaneMask mask, Lanes a, Lanes b) {
-        return {_mm256_blendv_epi8(b.low, a.low, from_mask(mask)),
-                _mm256_blendv_epi8(b.high, a.high, from_mask(mask >> 16))};
-    }
+    CostRegister v[kLanes / kRegisterLanes];
 };
+
+// The same in every register.
+template <class Work>
+inline Lanes each(Work work) {
+    Lanes result;
+    for (size_t i = 0; i < std::size(result.v); ++i) result.v[i] = work(i);
+    return result;
+}
+
 inline Lanes load(const uint16_t* p) {
-    auto* q = reinterpret_cast<const __m256i*>(p);
-    return {_mm256_load_si256(q), _mm256_load_si256(q + 1)};
+    return each([&](size_t i) { return reinterpret_cast<const CostRegister*>(p)[i]; });
+}
+inline void store(uint16_t* p, Lanes a) {
+    for (size_t i = 0; i < std::size(a.v); ++i) reinterpret_cast<CostRegister*>(p)[i] = a.v[i];
 }
 inline Lanes fill(uint16_t x) {
-    __m256i v = _mm256_set1_epi16(static_cast<short>(x));
-    return {v, v};
+    return each([&](size_t) { return x - CostRegister{}; });
+}
+inline Lanes min(Lanes a, Lanes b) {
+    return each([&](size_t i) { return a.v[i] < b.v[i] ? a.v[i] : b.v[i]; });
+}
+inline Lanes max(Lanes a, Lanes b) {
+    return each([&](size_t i) { return a.v[i] > b.v[i] ? a.v[i] : b.v[i]; });
+}
+
+#if defined(__AVX512BW__) && defined(__AVX512VL__)
+
+inline Lanes add(Lanes a, Lanes b) {
+    return {{(CostRegister)_mm512_adds_epu16((__m512i)a.v[0], (__m512i)b.v[0])}};
+}
+inline LaneMask less(Lanes a, Lanes b) {
+    return _mm512_cmplt_epu16_mask((__m512i)a.v[0], (__m512i)b.v[0]);
+}
+inline LaneMask equal(Lanes a, Lanes b) {
+    return _mm512_cmpeq_epu16_mask((__m512i)a.v[0], (__m512i)b.v[0]);
+}
+// a in the lanes of the mask, b in the others.
+inline Lanes select(LaneMask mask, Lanes a, Lanes b) {
+    return {{(CostRegister)_mm512_mask_blend_epi16(mask, (__m512i)b.v[0], (__m512i)a.v[0])}};
+}
+inline int smallest(Lanes a, LaneMask among) {
+    __m512i kept = (__m512i)select(among, a, fill(65535)).v[0];
+    __m256i half = _mm256_min_epu16(_mm512_castsi512_si256(kept), _mm512_extracti64x4_epi64(kept, 1));
+    __m128i quarter = _mm_min_epu16(_mm256_castsi256_si128(half), _mm256_extracti128_si256(half, 1));
+    return _mm_extract_epi16(_mm_minpos_epu16(quarter), 0);
 }
 
 #else
 
-struct Lanes {
-    uint16_t x[kLanes];
-
-    template <class Value>
-    static Lanes each(Value value) {
-        Lanes result;
-        for (int i = 0; i < kLanes; ++i) result.x[i] = static_cast<uint16_t>(value(i));
-        return result;
-    }
-    friend void store(uint16_t* p, Lanes a) {
-        for (int i = 0; i < kLanes; ++i) p[i] = a.x[i];
-    }
-    friend Lanes add(Lanes a, Lanes b) {
-        return each([&](int i) { return a.x[i] + b.x[i] < 65535 ? a.x[i] + b.x[i] : 65535; });
-    }
-    friend Lanes min(Lanes a, Lanes b) {
-        return each([&](int i) { return a.x[i] < b.x[i] ? a.x[i] : b.x[i]; });
-    }
-    friend Lanes max(Lanes a, Lanes b) {
-        return each([&](int i) { return a.x[i] > b.x[i] ? a.x[i] : b.x[i]; });
-    }
-    friend LaneMask equal(Lanes a, Lanes b) {
-        LaneMask mask = 0;
-        for (int i = 0; i < kLanes; ++i) mask |= static_cast<LaneMask>(a.x[i] == b.x[i]) << i;
-        return mask;
-    }
-    friend Lanes select(LaneMask mask, Lanes a, Lanes b) {
-        return each([&](int i) { return (mask >> i) & 1 ? a.x[i] : b.x[i]; });
-    }
-};
-inline Lanes load(const uint16_t* p) {
-    return Lanes::each([&](int i) { return p[i]; });
+#if defined(__AVX2__)
+inline Lanes add(Lanes a, Lanes b) {
+    return each([&](size_t i) { return (CostRegister)_mm256_adds_epu16((__m256i)a.v[i], (__m256i)b.v[i]); });
 }
-inline Lanes fill(uint16_t x) {
-    return Lanes::each([&](int) { return x; });
+inline LaneMask equal(Lanes a, Lanes b) {
+    // 16-bit booleans to bytes, in order, then one bit each.
+    const __m256i packed = _mm256_packs_epi16((__m256i)(a.v[0] == b.v[0]), (__m256i)(a.v[1] == b.v[1]));
+    return static_cast<LaneMask>(_mm256_movemask_epi8(_mm256_permute4x64_epi64(packed, 0xD8)));
 }
-
+#else
+inline Lanes add(Lanes a, Lanes b) {
+    return each([&](size_t i) { return a.v[i] < ~b.v[i] ? a.v[i] + b.v[i] : ~CostRegister{}; });
+}
+inline LaneMask equal(Lanes a, Lanes b) {
+    LaneMask mask = 0;
+    for (int i = 0; i < kLanes; ++i) {
+        const int number = i / kRegisterLanes, lane = i % kRegisterLanes;
+        mask |= static_cast<LaneMask>(a.v[number][lane] == b.v[number][lane]) << i;
+    }
+    return mask;
+}
 #endif
 
-#if !defined(__AVX512BW__) || !defined(__AVX512VL__)
 inline LaneMask less(Lanes a, Lanes b) {
     return ~equal(max(a, b), a);
+}
+inline Lanes select(LaneMask mask, Lanes a, Lanes b) {
+    CostRegister bit;
+    for (int i = 0; i < kRegisterLanes; ++i) bit[i] = static_cast<uint16_t>(1 << i);
+    return each([&](size_t i) {
+        const auto part = static_cast<uint16_t>(mask >> i * kRegisterLanes);
+        return (part & bit) != 0 ? a.v[i] : b.v[i];
+    });
 }
 inline int smallest(Lanes a, LaneMask among) {
     alignas(32) uint16_t x[kLanes];
@@ -141,6 +118,7 @@ inline int smallest(Lanes a, LaneMask among) {
     }
     return result;
 }
+
 #endif
 
 }  // namespace

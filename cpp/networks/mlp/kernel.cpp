@@ -112,34 +112,21 @@ void sum_rows(const float* rows, const float* bias, int pitch, const MlpLists& a
     }
 }
 
-// 16 x 16 numbers.
+// 16 x 16 numbers. Where there are vectors, rows i and i + 8 are interleaved, four times over.
 inline void transpose_block(const float* from, int64_t from_stride, float* to, int64_t to_stride) {
 #if defined(__AVX512F__)
+    const __m512i low = _mm512_setr_epi32(0, 16, 1, 17, 2, 18, 3, 19, 4, 20, 5, 21, 6, 22, 7, 23);
+    const __m512i high = _mm512_add_epi32(low, _mm512_set1_epi32(8));
     __m512 r[16], t[16];
     HSTAR_EACH (i, 16) r[i] = _mm512_load_ps(from + i * from_stride);
-    HSTAR_UNROLL
-    for (int i = 0; i < 16; i += 2) {
-        t[i] = _mm512_unpacklo_ps(r[i], r[i + 1]);
-        t[i + 1] = _mm512_unpackhi_ps(r[i], r[i + 1]);
-    }
-    HSTAR_UNROLL
-    for (int i = 0; i < 16; i += 4) {
-        HSTAR_EACH (j, 2) {
-            const __m512d a = _mm512_castps_pd(t[i + j]), b = _mm512_castps_pd(t[i + 2 + j]);
-            r[i + 2 * j] = _mm512_castpd_ps(_mm512_unpacklo_pd(a, b));
-            r[i + 2 * j + 1] = _mm512_castpd_ps(_mm512_unpackhi_pd(a, b));
+    HSTAR_EACH (round, 4) {
+        HSTAR_EACH (i, 8) {
+            t[2 * i] = _mm512_permutex2var_ps(r[i], low, r[i + 8]);
+            t[2 * i + 1] = _mm512_permutex2var_ps(r[i], high, r[i + 8]);
         }
+        HSTAR_EACH (i, 16) r[i] = t[i];
     }
-    HSTAR_EACH (j, 4) {  // r[4 g + j] has in its quarter q column 4 q + j of rows 4 g ..
-        const __m512 even_low = _mm512_shuffle_f32x4(r[j], r[4 + j], 0x88);
-        const __m512 odd_low = _mm512_shuffle_f32x4(r[j], r[4 + j], 0xdd);
-        const __m512 even_high = _mm512_shuffle_f32x4(r[8 + j], r[12 + j], 0x88);
-        const __m512 odd_high = _mm512_shuffle_f32x4(r[8 + j], r[12 + j], 0xdd);
-        _mm512_store_ps(to + j * to_stride, _mm512_shuffle_f32x4(even_low, even_high, 0x88));
-        _mm512_store_ps(to + (4 + j) * to_stride, _mm512_shuffle_f32x4(odd_low, odd_high, 0x88));
-        _mm512_store_ps(to + (8 + j) * to_stride, _mm512_shuffle_f32x4(even_low, even_high, 0xdd));
-        _mm512_store_ps(to + (12 + j) * to_stride, _mm512_shuffle_f32x4(odd_low, odd_high, 0xdd));
-    }
+    HSTAR_EACH (i, 16) _mm512_store_ps(to + i * to_stride, r[i]);
 #else
     for (int i = 0; i < kFloats; ++i)
         for (int j = 0; j < kFloats; ++j) to[j * to_stride + i] = from[i * from_stride + j];
