@@ -76,8 +76,12 @@ def run(options: Options) -> int:
         return train_by_fit(options)
     import torch
 
-    torch.set_num_threads(options.threads or torch.get_num_threads())
-    return train_on_labels(options)
+    before = torch.get_num_threads()
+    torch.set_num_threads(options.threads or before)
+    try:
+        return train_on_labels(options)
+    finally:
+        torch.set_num_threads(before)
 
 
 def train_by_fit(options: Options) -> int:
