@@ -218,7 +218,7 @@ class FactNetwork:
 
         Raises _core.Stopped, and keeps what it has learned until then.
         """
-        rows = training_rows(sets, self.inputs["rows"], self.features["width"])
+        rows = training_rows(sets, np.asarray(self.inputs["rows"]), self.features["width"])
         trainer = _core.MlpTrainer(rows, self.layers, NETWORK.objective)
         if self.optimizer is not None:
             trainer.load(self.layers, self.optimizer)
