@@ -110,15 +110,9 @@ def test_data_files_lie_in_the_package_and_so_in_its_wheel() -> None:
     assert "sdist" not in build
     papers = Path(published.__file__).parents[1]
     held = {str(path.relative_to(papers)) for path in papers.rglob("*.toml")}
-    names = {"claims.toml", "published.toml", "scales.toml"}
+    names = {"claims.toml", "page.toml", "published.toml", "scales.toml"}
     folders = {path.parent.name for path in papers.glob("*/study.py")}
-    claimed = folders - {"admissible_cea"}
-    assert held == {
-        f"{folder}/{name}"
-        for folder in folders
-        for name in names
-        if name != "claims.toml" or folder in claimed
-    }
+    assert held == {f"{folder}/{name}" for folder in folders for name in names}
 
 
 # Our numbers in the paper's layout.

@@ -28,9 +28,11 @@ from hstar.experiments.study.trials import (
     TrialStudy,
     read_scales,
 )
+from hstar.experiments.study.wording import Wording
 
 __all__ = ["BASELINE", "DEFAULT", "DEFAULT_LABEL", "HOLDS", "SPLITS", "Check", "Claim", "Column"]
 __all__ += ["Entry", "Learner", "LearnerTask", "Learnt", "Look", "Piece", "Report", "Row"]
 __all__ += ["Searches", "Spread", "StudyRun", "Subject", "TrialResults", "TrialRun", "TrialScale"]
-__all__ += ["TrialStudy", "build", "choose", "compare_searches", "judge", "make", "make_task"]
-__all__ += ["planning_table", "read_part", "read_rows", "read_scales", "read_toml", "write_part"]
+__all__ += ["TrialStudy", "Wording", "build", "choose", "compare_searches", "judge", "make"]
+__all__ += ["make_task", "planning_table", "read_part", "read_rows", "read_scales", "read_toml"]
+__all__ += ["write_part"]

@@ -32,6 +32,7 @@ from hstar.experiments.report import Comparison
 from hstar.experiments.study import (
     BASELINE,
     DEFAULT_LABEL,
+    Claim,
     Piece,
     Report,
     Row,
@@ -40,7 +41,7 @@ from hstar.experiments.study import (
     read_part,
     write_part,
 )
-from hstar.papers.admissible_cea.page import INTRODUCTION, parts, planning_tables, trained
+from hstar.papers.admissible_cea.page import parts, planning_tables, trained
 from hstar.papers.admissible_cea.scales import (
     CEA,
     MODELS,
@@ -50,7 +51,7 @@ from hstar.papers.admissible_cea.scales import (
     PatternScale,
     PatternStudied,
 )
-from hstar.papers.admissible_cea.tables import table_2
+from hstar.papers.admissible_cea.tables import WORDS, claims, table_2
 from hstar.pdb import (
     Compressions,
     build_difference,
@@ -231,11 +232,11 @@ class AdmissibleCea(StudyRun[PatternScale, PatternResults]):
         return PatternResults(tables, classical, networks, models, generalisation, planning)
 
     def report(self, results: PatternResults, scale: str) -> Report:
-        title = f"Admissible learned heuristics: pattern databases and the CEA loss ({scale})"
         summary = [table_2(results), *planning_tables(results)]
         files = {"rows.json": json.dumps(results.to_dict(), indent=1) + "\n"}
-        shown = "\n\n".join(table.text() for table in summary)
-        return Report(title, INTRODUCTION, list(trained(results)), parts(results), shown, files)
+        verdicts = Claim.listed(claims(results))
+        shown = "\n\n".join([*(table.text() for table in summary), verdicts])
+        return WORDS.report(scale, list(trained(results)), parts(results), shown, files)
 
 
 def make_classical(subject: PatternStudied, table: Path) -> list[Row]:
@@ -323,7 +324,9 @@ def plan_on_boards(run: AdmissibleCea, puzzle: str, table: Path, model: Path) ->
     if not run.scale.boards or len(planning_files(run.directory, puzzle)) == len(LABELS):
         return
     states, problems = write_boards(puzzle, run.scale.boards, run.seed, folder)
-    options = BenchOptions(problems, ["ff"], memory_limit=MEMORY, jobs=run.jobs)
+    options = BenchOptions(
+        problems, ["ff"], time_limit=run.scale.limit, memory_limit=MEMORY, jobs=run.jobs
+    )
     search = replace(options, suites=[f"{puzzle}:states={states}"], searches=["astar"])
     for name, chosen in (
         ("network", replace(search, heuristics=[model])),

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from hstar.domains import generate
 from hstar.experiments.bench import SuiteError
-from hstar.experiments.report import COLOURS, Figures, panels, scatter
+from hstar.experiments.report import COLOURS, Figures, draw_line, panels, scatter
 from hstar.experiments.study import (
     SPLITS,
     Claim,
@@ -44,6 +44,7 @@ from hstar.papers.reward_shaping.learners import (
 from hstar.papers.reward_shaping.tables import (
     COMPATIBLE,
     PAPER,
+    WORDS,
     WORKS,
     all_tables,
     appendix,
@@ -57,24 +58,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-INTRODUCTION = (
-    "A value function of a domain is learned by reinforcement, without labels: from episodes on "
-    "small problems, with the discounted value of a classical heuristic as potential (Gehring, "
-    "Asai, Chitnis, Silver, Kaelbling, Sohrabi and Katz, 2022). Greedy search with it solves "
-    "larger problems. No checkpoint or seed was chosen on test problems, and no test problem is a "
-    "training problem too. The settings of `own` were chosen with test problems in view."
-)
 SCALES = read_scales(__file__, TrialScale)
 SHAPE = (4, (2.8, 2.3), 6)  # panels in a row, size, size of letters
 GRID = 100  # steps at which cumulative goals are drawn
-ABOUT_RATES = (
-    "Share of test problems solved (y) by number of objects (x), seeds together. A problem counts "
-    "as solved if it took at most the evaluations in the title."
-)
-ABOUT_GOALS = (
-    "Goals reached in training (y) up to a step (x), the mean of seeds; a problem may be solved "
-    "more than once."
-)
 
 
 class RewardShaping(TrialRun):
@@ -166,13 +152,12 @@ class RewardShaping(TrialRun):
             "Figures": figures(results) if results.searches.get(PAPER) else (),
             "What failed": [failed] if failed else (),
         }
-        lines = [f"{claim.verdict:<14} {claim.text}" for claim in found]
+        lines = [Claim.listed(found)] if found else []
         domains = appendix(results)
         if domains:
             good = sum(row["outcome"] == WORKS for row in domains.values())
             lines.append(f"{good} of {len(domains)} domains of appendix A.7 work")
-        about = f"Heuristics as dense rewards ({scale})", INTRODUCTION, self.facts(results)
-        return Report(*about, parts, "\n".join(lines))
+        return WORDS.report(scale, self.facts(results), parts, "\n".join(lines))
 
     def facts(self, results: TrialResults) -> list[str]:
         memory = self.scale.memory_limit / 2**30
@@ -195,8 +180,8 @@ def figures(results: TrialResults) -> list[Figures]:
     """Those of the paper, in rows."""
     return [
         tuple(evaluation_figures(results)),
-        ((rate_figure(results), f"Figures 1 (right) and 3. {ABOUT_RATES}"),),
-        ((goals_figure(results), f"Figures 4 and 5. {ABOUT_GOALS}"),),
+        ((rate_figure(results), WORDS.text("rates")),),
+        ((goals_figure(results), WORDS.text("goals_curves")),),
     ]
 
 
@@ -209,7 +194,7 @@ def evaluation_figures(results: TrialResults) -> list[tuple[Figure, str]]:
     ).rows
     pairs = [(column, COLUMNS[column].base) for column in found.columns]
     return [
-        (scatter(rows, base, column), f"Figure 1, left: {column} against {base}; a point per seed.")
+        (scatter(rows, base, column), WORDS.text("evaluations", column=column, base=base))
         for column, base in pairs
         if base in found.columns and base is not None
     ]
@@ -237,9 +222,8 @@ def rate_figure(results: TrialResults) -> Figure:
         for (column, style), number in zip(shown, numbers, strict=True):
             points = rates(found, domain, column, limit)
             if points:
-                x, y = zip(*points, strict=True)
                 look: Any = {"color": COLOURS[number], "linestyle": style, "linewidth": 1.0}
-                axes.plot(x, y, marker=".", markersize=4, label=column, **look)
+                draw_line(axes, points, marker=".", markersize=4, label=column, **look)
         axes.set(title=f"{domain} ({limit})", xlabel="objects", ylabel="solved", ylim=(-0.03, 1.03))
 
     return panels(found.domains, draw, *SHAPE)
@@ -263,8 +247,7 @@ def goals_figure(results: TrialResults) -> Figure:
             rows = trainings_of(results, domain, column)
             if rows:
                 curve = goal_curve([row["goal_steps"] for row in rows], rows[0]["steps"])
-                x, y = zip(*curve, strict=True)
-                axes.plot(x, y, color=COLOURS[number], label=column, linewidth=1.0)
+                draw_line(axes, curve, color=COLOURS[number], label=column, linewidth=1.0)
         axes.set(title=domain, xlabel="training step", ylabel="goals reached")
 
     return panels(list(results.problems), draw, *SHAPE)

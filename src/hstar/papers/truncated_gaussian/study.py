@@ -17,7 +17,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hstar.domains import SPLITS, generate
-from hstar.experiments.report import COLOURS, Table, cactus, panels, scatter
+from hstar.experiments.report import COLOURS, Table, cactus, draw_line, panels, scatter
 from hstar.experiments.study import (
     BASELINE,
     DEFAULT,
@@ -33,6 +33,7 @@ from hstar.experiments.study import (
     TrialResults,
     TrialRun,
     TrialStudy,
+    Wording,
     choose,
     compare_searches,
     planning_table,
@@ -61,17 +62,7 @@ if TYPE_CHECKING:
     from hstar.training import Dataset
 
 LEARNED = "learned (TN)"
-INTRODUCTION = (
-    "A heuristic is learned from optimal plans of small problems and used in greedy best-first "
-    "search on larger ones. The learned value is the mean of a Gaussian truncated below at an "
-    "admissible heuristic (Núñez-Molina, Asai, Mesejo and Fernández-Olivares, 2024). Training, "
-    "validation and test problems are disjoint."
-)
-ABOUT_LABELS = (
-    "Errors are means over the test problems that A* with LM-cut solved within the limits, the "
-    "easier ones; the paper's own set is larger because its limit was 30 minutes. Planning uses "
-    "all chosen test problems, solved optimally or not."
-)
+WORDS = Wording(__file__)
 LOSSES = {"N": "Gaussian", "TN": "truncated Gaussian"}
 SLOWEST_FIRST = ("hgn", "nlm", "linear")
 
@@ -234,8 +225,7 @@ class TruncatedGaussians(TrialRun):
             training.append(f"nlm {self.scale.epochs} passes over its data")
         facts = [
             f"{len(study.seeds)} seed(s), training: {', '.join(training)}",
-            f"search: at most {study.max_evaluations} evaluations, but not for the default "
-            "planner; in the paper's tables unsolved problems count as that",
+            WORDS.text("limits", study=study),
         ]
         names = {OURS: LEARNED, FF: BASELINE, DEFAULT: DEFAULT_LABEL}
         if len(study.seeds) > 1:
@@ -244,26 +234,22 @@ class TruncatedGaussians(TrialRun):
         compared = compare_searches((names[run["column"]].format(**run), run) for run in runs)
         learned, worth = compared.labels[0], planning_table(compared)
         figures = [
-            (cactus(compared.rows), "Problems solved within a number of evaluations."),
-            (cactus(compared.rows, "search_time"), "Problems solved within a number of seconds."),
+            (cactus(compared.rows), WORDS.text("evaluations")),
+            (cactus(compared.rows, "search_time"), WORDS.text("seconds")),
         ]
         if learned != BASELINE:
-            better = "Each test problem; below the diagonal the learned heuristic is better."
-            figures.append((scatter(compared.rows, BASELINE, learned), better))
+            figures.append((scatter(compared.rows, BASELINE, learned), WORDS.text("pairs")))
         failed = results.failures()
-        counted = "They count as unsolved above; their numbers say nothing about a heuristic."
-        curves = figure2(measured), "Figure 2 of the paper: error on validation problems."
         tables = [build_table(number, measured) for number in TABLES]
-        return Report(
-            f"Learned heuristics: truncated Gaussians ({scale})",
-            INTRODUCTION,
+        return WORDS.report(
+            scale,
             facts,
             {
                 "What the learned heuristic is worth": [worth, tuple(figures)],
-                "Runs that failed": [counted, failed] if failed else (),
-                "Learning": [(curves,)],
+                "Runs that failed": [WORDS.text("failed"), failed] if failed else (),
+                "Learning": [((figure2(measured), WORDS.text("curves")),)],
                 "The paper's tables": [
-                    ABOUT_LABELS,
+                    WORDS.text("labels"),
                     self.labelled(study, rows["metrics"]),
                     *(table for table in tables if table.measured),
                 ],
@@ -281,8 +267,7 @@ class TruncatedGaussians(TrialRun):
             for domain in self.scale.domains
         ]
         planned = ", ".join(f"{study.tests} ({model})" for model in [*models_of(study), "ff"])
-        headers = ["domain", "labelled test problems", "their states"]
-        return Table("labelled", "Test problems", headers, [*rows, ["planned for", planned, ""]])
+        return WORDS.table("labelled", [*rows, ["planned for", planned, ""]])
 
 
 def models_of(study: TrialStudy) -> dict[str, None]:
@@ -308,8 +293,7 @@ def figure2(measured: Measured) -> Figure:
         for (variant, name), colour in zip(LOSSES.items(), COLOURS[1::-1], strict=True):
             look: dict[str, Any] = {"color": colour, "linewidth": 0.9, "alpha": 0.8}
             for i, curve in enumerate(measured.curves_of(domain, variant)):
-                label = name if i == 0 else None
-                axes.plot(*zip(*sorted(curve.items()), strict=True), label=label, **look)
+                draw_line(axes, sorted(curve.items()), label=name if i == 0 else None, **look)
         axes.set(title=domain, yscale="log", xlabel="training step", ylabel="validation MSE")
 
     return panels(domains, draw, 2, (3.6, 2.6), 8)
