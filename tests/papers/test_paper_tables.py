@@ -332,4 +332,5 @@ def test_figure_2() -> None:
 
 def test_convergence_claim() -> None:
     claim = claims(learning_curves("nlm"))[-1]
-    assert (claim.verdict, claim.numbers[:38]) == (HOLDS, "4 of 4: blocks lower at 3 of 3 steps; ")
+    assert claim.verdict == HOLDS
+    assert claim.numbers.startswith("4 of 4: blocks 3 of 3 steps against 0 of 3 steps; ")

@@ -37,6 +37,10 @@ class Wording:
         headers = [*held.get("headers", ()), *columns]
         return Table(name or key, title, headers, rows, shown, spans, folded)
 
+    def row(self, key: str, kind: str, **values: Any) -> list[str]:
+        """The cells of a row, by what a table says of this kind of rows."""
+        return [_filled(one, values) for one in self.held[key][kind]]
+
     def grid(
         self,
         key: str,

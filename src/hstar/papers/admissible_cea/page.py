@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -227,9 +228,9 @@ def frontier_figure(points: Sequence[Point], space: PatternSpace) -> Figure:
         for learned in (True, False)
     )
     draw_line(axes, classical, **alone, label="classical tables", marker=".", color=GREY)
-    best: list[tuple[float, float]] = []  # those that no smaller classical table reaches
-    for size, mean in sorted(classical, key=lambda one: (one[0], -one[1])):
-        best += [(size, mean)] if not best or mean > best[-1][1] else []
+    # those that no smaller classical table reaches
+    tables = frontier(replace(space, certified={}))
+    best = [(point.num_bytes, point.mean) for point in tables if point.leads]
     draw_line(axes, best, drawstyle="steps-post", color=GREY, linewidth=1.0)
     stars: dict[str, Any] = {"marker": "*", "markersize": 9, "color": BLUE}
     draw_line(axes, networks, **alone, label="certified networks", **stars)

@@ -20,11 +20,13 @@ import json
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
+from itertools import chain, product
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
 import numpy as np
+import torch
 
 from hstar.domains import DOMAINS, Parameters, random_board
 from hstar.experiments.bench import BenchOptions, read_runs, run_bench
@@ -63,7 +65,18 @@ from hstar.pdb import (
 from hstar.planning import make_puzzle
 from hstar.runtime import Progress, digest_of, write_atomically
 from hstar.slots import LearnedFile, read_learned
-from hstar.training.certified import certified_row, measure_generalisation
+from hstar.slots.features import PatternStates
+from hstar.training import TableData, choose_device
+from hstar.training.certified import (
+    DeviceSweep,
+    SweepOptions,
+    argmax_row,
+    certified_row,
+    count_sampled,
+    learn,
+    measure_generalisation,
+    without_exceptions,
+)
 
 if TYPE_CHECKING:
     from hstar.training import Line
@@ -146,14 +159,12 @@ class AdmissibleCea(StudyRun[PatternScale, PatternResults]):
         ]
         large = [one for one in missing if self.puzzle_of(one) == LARGE]
         if large:
-            self.say(
-                f"{len(large)} networks of the 3x3x3 cube are to be learned: minutes each on a "
-                "GPU, days each without one"
-            )
+            self.say(WORDS.text("large", count=len(large)))
         for subject in self.scale.subjects:
             self.make_table(subject)
         small = [self.learning(one) for one in missing if one not in large]
-        others = [*self.classical(), *self.points_of_figure_2(), *self.likeliest(found)]
+        points = chain(*map(self.points_of_figure_2, self.scale.generalisations))
+        others = [*self.classical(), *points, *self.likeliest(found)]
         self.carry_out("networks and tables", [*small, *others])
         for learning in large:
             self.say(make(*self.learning(learning, alone=True)))
@@ -187,14 +198,15 @@ class AdmissibleCea(StudyRun[PatternScale, PatternResults]):
             if one.compressions is not None:
                 yield self.part("classical", one.name), make_classical, (one, self.table(one.name))
 
-    def points_of_figure_2(self, *chosen: Generalisation) -> Iterator[Piece]:
+    def points_of_figure_2(self, asked: Generalisation) -> Iterator[Piece]:
         """A network for each number of training states and each seed."""
-        for asked in chosen or self.scale.generalisations:
-            for size in asked.sizes:
-                for seed in asked.seeds:
-                    part = self.part("generalisation", f"{asked.subject}-{size}-{seed}")
-                    about = self.table(asked.subject), asked.options, size, seed
-                    yield part, measure_generalisation, about
+        for size, seed in product(asked.sizes, asked.seeds):
+            part = self.part("generalisation", f"{asked.subject}-{size}-{seed}")
+            yield (
+                part,
+                measure_generalisation,
+                (self.table(asked.subject), asked.options, size, seed),
+            )
 
     def likeliest(self, found: dict[str, tuple[Path, LearnedFile]]) -> Iterator[Piece]:
         """What the networks of certified files do without their certificates."""
@@ -251,17 +263,6 @@ def learn_network(
 ) -> Row:
     """Train, certify and measure one network. A killed training goes on from its .partial file. A
     network that trains `alone` shows its progress."""
-    import torch
-
-    from hstar.training import TableData, choose_device
-    from hstar.training.certified import (
-        SweepOptions,
-        argmax_row,
-        certified_row,
-        learn,
-        without_exceptions,
-    )
-
     if choose_device(device).type == "cpu":
         torch.set_num_threads(threads)
     database = read_pdb(table)
@@ -297,10 +298,6 @@ def read_certified(folder: Path | None) -> dict[str, tuple[Path, LearnedFile]]:
 def measure_argmax(path: Path, table: Path, device: str, sampled: int) -> Row:
     """What the network of a certified file does without thresholds and exceptions: on every state
     with a GPU, otherwise on `sampled` ones."""
-    from hstar.slots.features import PatternStates
-    from hstar.training import choose_device
-    from hstar.training.certified import DeviceSweep, argmax_row, count_sampled, without_exceptions
-
     database = read_pdb(table)
     model = without_exceptions(read_learned(path).model)
     where = choose_device(device)

@@ -119,14 +119,11 @@ def table_1(results: PatternResults) -> Table:
     """Databases: mean, states, size; the paper's beneath ours."""
     rows = []
     for name in dict.fromkeys([*results.tables, *TABLE_1]):
-        held, printed = results.tables.get(name), TABLE_1.get(name)
         ours, theirs = [NOT_BUILT, MISSING, MISSING, MISSING], ["", "", "", ""]
-        if held:
-            ours = [f"{held['mean']:.4f}", f"{held['states']:,}", _mb(held["bytes"])]
-            ours.append(f"{held['seconds']:.1f}")
-        if printed:
-            theirs = [f"{printed['mean']:.2f}", f"{printed['states']:,}", f"{printed['size']:.2f}"]
-            theirs.append("")
+        if held := results.tables.get(name):
+            ours = WORDS.row("table1", "here", mb=_mb(held["bytes"]), **held)
+        if name in TABLE_1:
+            theirs = WORDS.row("table1", "paper", **TABLE_1[name])
         rows.append([name, *(Cell(a, below=b) for a, b in zip(ours, theirs, strict=True))])
     return WORDS.table("table1", rows)
 
@@ -192,22 +189,23 @@ def table_5(results: PatternResults) -> Table:
     """Networks of different sizes."""
     rows = []
     for number, model in enumerate(TABLE_5, start=1):
-        about = [f"Model {number}", CORNERS.name, PAPER, str(model["hidden"]), str(model["width"])]
-        shown = _mb(model["size"] * MB), f"{model['mean']:.2f}", _rate(model["rate"])
-        rows.append([*about, *shown, *[MISSING] * 3])
+        shown: Row = {"number": number, "name": CORNERS.name, "rate": _rate(model["rate"])}
+        shown |= {"mb": _mb(model["size"] * MB), "model": model}
+        rows.append(WORDS.row("table5", "paper", **shown))
     for name, networks in results.networks.items():
         for label, one in networks.items():
-            if not label.startswith("model-"):
-                continue
+            _, is_model, place = label.partition("model-")
             likeliest, certified = one["argmax"], one["certified"]
             best = strongest(results.classical.get(name, []), certified["bytes"])
-            shape = [str(one["options"]["model_options"][size]) for size in ("hidden", "width")]
-            numbers = [
-                *(_mb(likeliest["bytes"]), f"{likeliest['mean']:.3f}", _rate(likeliest["rate"])),
-                *(_mb(certified["bytes"]), f"{certified['mean']:.3f}"),
-                f"{best['mean']:.3f}" if best else MISSING,
-            ]
-            rows.append([label.replace("model-", "Model "), name, HERE, *shape, *numbers])
+            shown = {"shape": one["options"]["model_options"], "rate": _rate(likeliest["rate"])}
+            shown |= {"mb": _mb(likeliest["bytes"]), "certified_mb": _mb(certified["bytes"])}
+            shown |= {"number": place, "name": name, "likeliest": likeliest}
+            shown |= {
+                "certified": certified,
+                "classical": f"{best['mean']:.3f}" if best else MISSING,
+            }
+            if is_model:
+                rows.append(WORDS.row("table5", "here", **shown))
     return WORDS.table("table5", rows)
 
 

@@ -104,26 +104,24 @@ class RegressionSampling(TrialRun):
     def report(self, results: TrialResults, scale: str) -> Report:
         study = results.studies[0]  # the one that Table 1 is about
         facts = [
-            f"{one.name}: {one.tasks} of the tasks, states {', '.join(f'p{s}' for s in one.states)}"
-            f", {one.learn:g} s for each learner, {one.limit:g} s for each search"
+            WORDS.text("study", study=one, states=", ".join(f"p{state}" for state in one.states))
             for one in results.studies
         ]
-        memory = self.scale.memory_limit / 2**30
-        facts.append(f"{self.jobs} runs at a time, {memory:g} GiB for each of ours")
-        facts += [
-            f"{name}, its start included, without a limit of memory: {given}"
-            for name, given in self.peers.items()
-        ]
+        facts.append(f"{self.resources} of ours")
+        facts += [WORDS.text("peer", name=name, peer=given) for name, given in self.peers.items()]
         statuses = [row["status"] for rows in results.searches.values() for row in rows]
         invalid, failed = (statuses.count(status) for status in (INVALID, FAILED))
-        facts.append(f"plans that are invalid: {invalid}; peers that failed: {failed}")
-        about = f"By the means of the domains ({study.name})."
+        facts.append(WORDS.text("wrong", invalid=invalid, failed=failed))
         return WORDS.report(
             scale,
             facts,
             {
                 "Tables": all_tables(results),
-                "Claims": [Claim.table(claims(results.searches[study.name]), about)],
+                "Claims": [
+                    Claim.table(
+                        claims(results.searches[study.name]), WORDS.text("about", study=study)
+                    )
+                ],
             },
             "\n\n".join(coverage_table(results, one).text() for one in results.studies),
         )

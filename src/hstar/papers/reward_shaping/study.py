@@ -72,15 +72,9 @@ class RewardShaping(TrialRun):
     learners = LEARNERS
 
     @classmethod
-    def scale_of(cls, name: str, **options: Any) -> TrialScale:
-        scale = super().scale_of(name, **options)
-        for study in scale.studies:
-            for column in study.columns if study.steps else ():
-                learner = COLUMNS[column].learner
-                kind = "paper" if learner in (*SHAPED, APPENDIX) else learner
-                if kind is not None and kind not in study.steps:
-                    raise ValueError(f"the column {column} needs steps; add --steps {kind}=NUMBER")
-        return scale
+    def kind_of(cls, scale: TrialScale, study: TrialStudy, learner: str) -> str:
+        kind = "paper" if learner in (*SHAPED, APPENDIX) else learner
+        return kind if study.steps else ""
 
     def execute(self) -> TrialResults:
         """Raises SuiteError and PddlError for the problems, too."""
@@ -119,12 +113,13 @@ class RewardShaping(TrialRun):
         if suite is None:
             given = {name: self.directory / "problems" / name for name in scale.generated}
         elif is_paper:
-            folders = {
+            given = {
                 path.name: path
-                for path in sorted(suite.iterdir())
+                for path in sorted(
+                    suite.iterdir(), key=lambda path: (path.name not in PRINTED, path)
+                )
                 if all((path / split).is_dir() and find_problems(path / split) for split in SPLITS)
             }
-            given = {name: folders[name] for name in (*PRINTED, *folders) if name in folders}
         if suite is not None and APPENDIX in names:
             compatible = {name: suite / name for name in COMPATIBLE if find_problems(suite / name)}
         if not given and (is_paper or not compatible):
@@ -160,10 +155,9 @@ class RewardShaping(TrialRun):
         return WORDS.report(scale, self.facts(results), parts, "\n".join(lines))
 
     def facts(self, results: TrialResults) -> list[str]:
-        memory = self.scale.memory_limit / 2**30
         facts = [
-            *(study.described() for study in results.studies),
-            f"{self.jobs} runs at a time, {memory:g} GiB for each",
+            *map(described, results.studies),
+            self.resources,
             "problems generated here" if self.suite is None else f"problems of {self.suite}",
         ]
         if results.problems:
@@ -172,8 +166,18 @@ class RewardShaping(TrialRun):
         for study in results.studies:
             spent = sum(row["seconds"] for row in results.trainings[study.name])
             searched = sum(row["seconds"] for row in results.searches[study.name])
-            facts.append(f"{study.name}: {spent:.0f} s of learning, {searched:.0f} s of searching")
+            facts.append(WORDS.text("spent", study=study, spent=spent, searched=searched))
         return facts
+
+
+def described(study: TrialStudy) -> str:
+    steps = ", ".join(f"{name} {count}" for name, count in study.steps.items())
+    learning = f"steps: {steps}" if steps else f"{study.learn:g} s for each learner"
+    tests = f"{study.tests} test problems per size" if study.tests else "all test problems"
+    limit = study.max_evaluations
+    most = "" if limit is None else f"{limit} evaluations and "
+    about = {"seeds": len(study.seeds), "learning": learning, "tests": tests, "most": most}
+    return WORDS.text("study", study=study, **about)
 
 
 def figures(results: TrialResults) -> list[Figures]:
@@ -216,12 +220,10 @@ def rate_figure(results: TrialResults) -> Figure:
     def draw(axes: Axes, domain: str) -> None:
         limit = PRINTED.get(domain, {}).get("test", {}).get("threshold", found.limit)
         limit = min(limit, found.limit or limit)
-        shown = [*zip(BASES, ["dashed"] * 3, strict=True), *((c, "solid") for c in SHAPED)]
-        shown += [(OWN, "solid"), (BESIDE_BASE, "dotted")]
-        numbers = [*range(3), *range(3), 3, 3]
-        for (column, style), number in zip(shown, numbers, strict=True):
-            points = rates(found, domain, column, limit)
-            if points:
+        shown = [*((c, i, "dashed") for i, c in enumerate(BASES))]
+        shown += [*((c, i, "solid") for i, c in enumerate(SHAPED))]
+        for column, number, style in (*shown, (OWN, 3, "solid"), (BESIDE_BASE, 3, "dotted")):
+            if points := rates(found, domain, column, limit):
                 look: Any = {"color": COLOURS[number], "linestyle": style, "linewidth": 1.0}
                 draw_line(axes, points, marker=".", markersize=4, label=column, **look)
         axes.set(title=f"{domain} ({limit})", xlabel="objects", ylabel="solved", ylim=(-0.03, 1.03))

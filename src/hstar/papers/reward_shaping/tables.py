@@ -116,8 +116,8 @@ def printed(metric: str, domain: str, column: str) -> Spread | None:
 
 
 GROUPS = (
-    ("baselines", tuple(BASES)),
-    ("learned (max of seeds)", tuple(SHAPED)),
+    ("baselines", BASES),
+    ("learned (max of seeds)", SHAPED),
     ("other systems", PEERS),
 )
 
@@ -174,12 +174,11 @@ def seeds_table(results: TrialResults) -> Table:
 
     def cell(domain: str, column: str) -> Cell:
         share, printed = found.share(domain, column), printed_share(domain, column)
-        text, below = MISSING, ""
-        if share is not None:
-            text = f"{share.mean:.3f} ± {share.std:.3f}, {min(share.values):.3f}"
-        if printed is not None:
-            below = f"{printed.mean:.3f} ± {printed.std:.3f}"
-        return Cell(text, below=below)
+        texts = [
+            "" if one is None else f"{one.mean:.3f} ± {one.std:.3f}" for one in (share, printed)
+        ]
+        text = MISSING if share is None else f"{texts[0]}, {min(share.values):.3f}"
+        return Cell(text, below=texts[1])
 
     return WORDS.grid("seeds", found.domains, columns, cell)
 

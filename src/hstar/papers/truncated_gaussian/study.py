@@ -16,6 +16,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import torch
+
 from hstar.domains import SPLITS, generate
 from hstar.experiments.report import COLOURS, Table, cactus, draw_line, panels, scatter
 from hstar.experiments.study import (
@@ -53,13 +55,21 @@ from hstar.papers.truncated_gaussian.scales import (
 from hstar.papers.truncated_gaussian.tables import TABLES, Measured, build_table, claims
 from hstar.slots import read_model
 from hstar.slots.teachers import LabelOptions, label, read_labels
+from hstar.training import (
+    Dataset,
+    TrainOptions,
+    baseline_mse,
+    dataset_of,
+    default_options,
+    evaluate_model,
+    load_dataset,
+    prepare,
+)
 
 if TYPE_CHECKING:
     import polars as pl
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
-
-    from hstar.training import Dataset
 
 LEARNED = "learned (TN)"
 WORDS = Wording(__file__)
@@ -79,11 +89,12 @@ class TruncatedGaussians(TrialRun):
         named = [column for one in choose("column", GROUPS, columns) for column in GROUPS[one]]
         options["columns"] = [*dict.fromkeys(named), FF, DEFAULT] if named else ()
         scale: GaussianScale = super().scale_of(name, **options)  # type: ignore[assignment]
-        (study,), steps = scale.studies, options.get("steps", {})
-        epochs = None if isinstance(steps, int) or "nlm" in steps else scale.epochs
-        for model in models_of(study) - study.steps.keys() - ({"nlm"} if epochs else set()):
-            raise ValueError(f"models of the kind {model} need steps; add --steps {model}=NUMBER")
-        return replace(scale, epochs=epochs)
+        return scale
+
+    @classmethod
+    def kind_of(cls, scale: GaussianScale, study: TrialStudy, learner: str) -> str:
+        kind = VARIANTS[learner].model if learner else ""
+        return "" if kind == "nlm" and scale.epochs else kind
 
     def labels(self, domain: str, split: str) -> Path:
         return self.directory / "labels" / f"{domain}-{split}.parquet"
@@ -144,17 +155,11 @@ class TruncatedGaussians(TrialRun):
 
     def test_data(self, domain: str) -> Dataset | None:
         """The labelled test states of a domain; None if no test problem was solved."""
-        from hstar.training import dataset_of
-
         path = self.labels(domain, "test")
         labels = read_labels(path)
         return dataset_of(labels, str(path)) if len(labels.rows) else None
 
     def learn(self, learner: str, lesson: LearnerTask) -> Learnt:
-        import torch
-
-        from hstar.training import TrainOptions, evaluate_model, load_dataset, prepare
-
         torch.set_num_threads(1)
         scale, domain, path = self.scale, lesson.subject.domain, lesson.scratch / "model"
         training = load_dataset(self.labels(domain, "train"))
@@ -174,8 +179,6 @@ class TruncatedGaussians(TrialRun):
         return Learnt(read_model(path), facts)
 
     def training_options(self, variant: Variant, study: TrialStudy, states: int) -> dict[str, Any]:
-        from hstar.training import TrainOptions, default_options
-
         scale, objective, model = self.scale, variant.objective, variant.model
         if not scale.fit_cap and "cap" in objective.__dataclass_fields__:
             objective = replace(objective, cap=None)  # type: ignore[call-arg]
@@ -187,8 +190,6 @@ class TruncatedGaussians(TrialRun):
 
     def rows(self, results: TrialResults) -> dict[str, list[Row]]:
         """A row for each training or baseline, for each search, and for each point of a curve."""
-        from hstar.training import baseline_mse
-
         (study,) = results.studies
         metrics: list[Row] = []
         curves: list[Row] = []
