@@ -20,9 +20,10 @@ from small_patterns import database_of
 from tiny_cea_scale import PAIR, TILES, TINY
 
 from hstar import plan, search
-from hstar.experiments.study import planning_table
+from hstar.experiments.study import HOLDS, planning_table
 from hstar.experiments.study import run as study_run
-from hstar.papers.admissible_cea.scales import MODELS, SCALES, TABLE_3
+from hstar.experiments.study.claims import FAILS, UNKNOWN
+from hstar.papers.admissible_cea.scales import MODELS, SCALES, TABLE_1, TABLE_3
 from hstar.papers.admissible_cea.study import (
     AdmissibleCea,
     PatternResults,
@@ -30,6 +31,7 @@ from hstar.papers.admissible_cea.study import (
 )
 from hstar.papers.admissible_cea.tables import (
     PatternSpace,
+    claims,
     frontier,
     table_1,
     table_2,
@@ -102,7 +104,12 @@ def test_tables_name_what_is_missing(tiny: Tiny) -> None:
     assert ("8-corner", "compressed PDB", "6.84") in kinds
     assert any(name == "tiles" and kind == "certified NN, CEA loss" for name, kind, _ in kinds)
     assert any(name == "tiles" and "strongest classical" in kind for name, kind, _ in kinds)
-    assert "tiles" in second.shown
+    found = {claim.text: claim for claim in claims(results)}
+    ahead = next(one for text, one in found.items() if text.startswith("a certified network"))
+    assert "tiles certified" in ahead.numbers and ahead.verdict in (HOLDS, FAILS)
+    fewer = found["Table 2: CE overestimates more states than CEA"]
+    rates = [f"{results.networks['tiles'][loss]['argmax']['rate']:.1e}" for loss in ("ce", "cea")]
+    assert f"tiles ce {rates[0]} against cea {rates[1]}" in fewer.numbers
     third = table_3(results)
     assert third.headers == ["h", "pancakes", "tiles", "difference"]
     total = sum(int(str(row[2]).replace(",", "")) for row in third.rows if str(row[2]) != "\u2013")
@@ -115,9 +122,38 @@ def test_counts_beside_the_papers(tiny: Tiny) -> None:
     counts = list(TABLE_3["6-edge"])
     row = {**table_row(database_of("pancake-5", "0-4"), 0.0), "counts": counts}
     same = replace(results, tables={"6-edge": row})
-    assert "6-edge of 6-edge equal it" in table_3(same).shown
+    assert _verdict(same) == (HOLDS, "1 of 1: 6-edge here 11 and printed 11")
     row["counts"] = [*counts[:-1], counts[-1] + 1]
-    assert "none of 6-edge equal it" in table_3(same).shown
+    assert _verdict(same) == (FAILS, "0 of 1: NOT 6-edge here 10 and printed 11")
+    row["counts"] = [*counts, 1]
+    assert _verdict(same) == (FAILS, "0 of 1: NOT 6-edge here 11 and printed 12")
+    assert _verdict(results) == (UNKNOWN, "")
+
+
+def _verdict(results: PatternResults) -> tuple[str, str]:
+    claim = next(one for one in claims(results) if one.text.startswith("Table 3"))
+    return claim.verdict, claim.numbers
+
+
+def test_states_and_means_are_those_that_are_printed(tiny: Tiny) -> None:
+    """States exactly, means within 0.01."""
+    _, results = tiny
+    row = {**table_row(database_of("pancake-5", "0-4"), 0.0), **TABLE_1["6-edge"]}
+    for change, verdicts in (
+        ({}, [HOLDS, HOLDS]),
+        ({"mean": row["mean"] + 0.009}, [HOLDS, HOLDS]),
+        ({"mean": row["mean"] - 0.011}, [HOLDS, FAILS]),
+        ({"states": row["states"] + 1}, [FAILS, HOLDS]),
+    ):
+        found = claims(replace(results, tables={"6-edge": {**row, **change}}))
+        assert [claim.verdict for claim in found[:2]] == verdicts
+
+
+def test_the_paper_holds_to_its_claims(tiny: Tiny) -> None:
+    found = claims(tiny[1])
+    own = [one for one in found if "certified" in one.text]  # the paper has no certificates
+    assert {one.paper_verdict for one in own} == {UNKNOWN}
+    assert {one.paper_verdict for one in found if one not in own} == {HOLDS}
 
 
 def test_frontier_says_who_leads(tiny: Tiny) -> None:

@@ -54,8 +54,10 @@ def test_other_values_replace_those_of_the_scale() -> None:
     scale = scale_with(*GAUSSIAN, seeds=[4], tests=5, domains=["ferry"])
     (study,) = scale.studies
     assert (study.seeds, scale.domains, study.tests) == ((4,), ("ferry",), 5)
-    scale = scale_with(*CEA, seeds=[4], tests=5, states=[6], domains=["8-puzzle"])
-    assert (scale.boards, scale.sampled, len(scale.subjects)) == (5, 6, 1)
+    (study,) = scale_with(*GAUSSIAN, limit=2.5).studies
+    assert (study.limit, study.limits) == (2.5, {})  # also that of the default planner
+    scale = scale_with(*CEA, seeds=[4], tests=5, states=[6], limit=2.5, domains=["8-puzzle"])
+    assert (scale.boards, scale.sampled, scale.limit, len(scale.subjects)) == (5, 6, 2.5, 1)
     assert scale.generalisations[0].seeds == (4,)
 
 
@@ -67,8 +69,9 @@ def test_other_values_replace_those_of_the_scale() -> None:
         (GAUSSIAN, {"columns": ["all"]}, "add --steps hgn=NUMBER"),
         (GAUSSIAN, {"domains": ["depot"]}, "unknown domain 'depot'"),
         (CEA, {"steps": {"nlm": 3}}, "one number"),
-        (GAUSSIAN, {"limit": 3.0}, "truncated-gaussian has --seeds, --steps, --tests, --columns"),
+        (GAUSSIAN, {"learn": 3.0}, "means nothing for truncated-gaussian, which has --seeds, --st"),
         (REGRESSION, {"seeds": [1]}, "--seeds is for truncated-gaussian, admissible-cea, reward-"),
+        (("truncated-gaussian", "proposed"), {"steps": 3}, "add --steps nlm=NUMBER"),
     ],
 )
 def test_what_means_nothing_is_refused(
@@ -84,12 +87,21 @@ def test_every_option_is_of_some_paper() -> None:
     assert used == {*OVERRIDES, "models", "suite", "peer"}
 
 
+@pytest.mark.parametrize("option", ["tests", "limit", "columns", "domains"])
+def test_help_says_which_papers_take_an_option(option: str) -> None:
+    text = " ".join(hstar("paper", "--help").out.split()).replace("- ", "-")  # of broken names
+    _, _, about = text.rpartition(f" --{option} ")
+    named = about.partition(" --")[0]
+    for name, paper in PAPERS.items():
+        assert (f" {name}" in named.partition("; for")[2]) == (option in paper.options)
+
+
 def test_the_command_takes_them(tmp_path: Path) -> None:
     where = ("-o", tmp_path / "out")
     run = hstar("paper", "reward-shaping", *where, "--limit", "1", "--steps", "x=y")
     assert run.code == 36 and "--steps: 'y' is not a positive whole number" in run.err
-    run = hstar("paper", "truncated-gaussian", *where, "--limit", "1s")
-    check_one_line(run, 36, "--limit is for regression-sampling, reward-shaping")
+    run = hstar("paper", "truncated-gaussian", *where, "--learn", "1s")
+    check_one_line(run, 36, "--learn is for regression-sampling, reward-shaping")
     options = ("--domains", "visitall", "--columns", "h^FF", "plan", "--tests", "1", "--jobs", "1")
     run = hstar("paper", "reward-shaping", *where, *options, "--limit", "20")
     assert run.code == 0, run.err

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from hstar.commands.arguments import Options, Parser, UsageError, as_usage_error, positive, value
-from hstar.papers import OVERRIDES, PAPERS, prepare_paper
+from hstar.papers import OVERRIDES, PAPERS, papers_with, prepare_paper
 
 HELP = "regenerate the tables of a paper"
 DESCRIPTION = """\
@@ -43,7 +43,8 @@ def add_arguments(parser: Parser) -> None:
     for name, text in OVERRIDES.items():
         more: dict[str, Any] = {} if name in SINGLE else {"nargs": "+"}
         metavar = METAVARS.get(name, name.rstrip("s").upper())
-        parser.add(f"--{name} {metavar}", text, KINDS.get(name), **more)
+        about = f"{text}; for {papers_with(name)}"
+        parser.add(f"--{name} {metavar}", about, KINDS.get(name), **more)
     about = f"admissible-cea: certified models of the cube (default: {MODELS}, if it exists)"
     parser.add("--models DIR", about)
     about = (

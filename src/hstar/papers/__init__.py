@@ -45,13 +45,13 @@ PAPERS: Registry[Paper] = Registry(
             "learned heuristics for greedy search",
             ("smoke", "small", "full", "proposed"),
             "hstar.papers.truncated_gaussian.study:TruncatedGaussians",
-            ("seeds", "steps", "tests", "columns", "domains"),
+            ("seeds", "steps", "tests", "limit", "columns", "domains"),
         ),
         "admissible-cea": Paper(
             "pattern databases as certified networks",
             ("smoke", "small", "full"),
             "hstar.papers.admissible_cea.study:AdmissibleCea",
-            ("seeds", "steps", "tests", "states", "columns", "domains", "models"),
+            ("seeds", "steps", "tests", "states", "limit", "columns", "domains", "models"),
         ),
         "regression-sampling": Paper(
             "networks for one task from regressions of its goal",
@@ -71,6 +71,11 @@ PAPERS: Registry[Paper] = Registry(
 )
 
 
+def papers_with(option: str) -> str:
+    """Those for which an option means something."""
+    return ", ".join(name for name, one in PAPERS.items() if option in one.options)
+
+
 def prepare_paper(
     paper: str, scale: str, directory: Path, options: Mapping[str, Any], **settings: Any
 ) -> StudyRun[Any, Any]:
@@ -81,9 +86,11 @@ def prepare_paper(
     flags = {"models": "models", "suite": "suite", "peers": "peer"}
     for option in [*options, *(flag for name, flag in flags.items() if settings.get(name))]:
         if option not in entry.options:
-            others = ", ".join(other for other, one in PAPERS.items() if option in one.options)
             own = ", ".join(f"--{one}" for one in entry.options)
-            raise ValueError(f"--{option} is for {others}; {paper} has {own}")
+            raise ValueError(
+                f"--{option} is for {papers_with(option)}; it means nothing for {paper}, which has "
+                f"{own}"
+            )
     module, _, name = entry.study.partition(":")
     study: type[StudyRun[Any, Any]] = getattr(import_module(module), name)
     asked = {n: tuple(v) if isinstance(v, list) else v for n, v in options.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -55,6 +55,12 @@ def panels(
     if axes[0].get_legend_handles_labels()[1]:
         axes[0].legend(fontsize=fontsize, frameon=False)
     return figure
+
+
+def draw_line(axes: Axes, points: Iterable[Sequence[float]], **look: Any) -> None:
+    """Points (x, y), joined or as the look says."""
+    held = list(points)
+    axes.plot([x for x, _ in held], [y for _, y in held], **look)
 
 
 def cactus(rows: pl.DataFrame, column: str = "evaluations") -> Figure:

@@ -4,7 +4,7 @@ A paper is a subclass of StudyRun with its settings and tables. One of learners 
 subclass of TrialRun, whose two stages are the same for all.
 """
 
-from hstar.experiments.study.claims import HOLDS, Check, Claim, Look, judge
+from hstar.experiments.study.claims import HOLDS, Claim, Look
 from hstar.experiments.study.page import (
     BASELINE,
     DEFAULT_LABEL,
@@ -26,11 +26,14 @@ from hstar.experiments.study.trials import (
     TrialRun,
     TrialScale,
     TrialStudy,
+    read_columns,
     read_scales,
 )
+from hstar.experiments.study.wording import Wording
 
-__all__ = ["BASELINE", "DEFAULT", "DEFAULT_LABEL", "HOLDS", "SPLITS", "Check", "Claim", "Column"]
-__all__ += ["Entry", "Learner", "LearnerTask", "Learnt", "Look", "Piece", "Report", "Row"]
-__all__ += ["Searches", "Spread", "StudyRun", "Subject", "TrialResults", "TrialRun", "TrialScale"]
-__all__ += ["TrialStudy", "build", "choose", "compare_searches", "judge", "make", "make_task"]
-__all__ += ["planning_table", "read_part", "read_rows", "read_scales", "read_toml", "write_part"]
+__all__ = ["BASELINE", "DEFAULT", "DEFAULT_LABEL", "HOLDS", "SPLITS", "Claim", "Column", "Entry"]
+__all__ += ["Learner", "LearnerTask", "Learnt", "Look", "Piece", "Report", "Row", "Searches"]
+__all__ += ["Spread", "StudyRun", "Subject", "TrialResults", "TrialRun", "TrialScale", "TrialStudy"]
+__all__ += ["Wording", "build", "choose", "compare_searches", "make", "make_task"]
+__all__ += ["planning_table", "read_columns", "read_part", "read_rows", "read_scales", "read_toml"]
+__all__ += ["write_part"]

@@ -60,6 +60,11 @@ class Claim:
         return found
 
     @staticmethod
+    def listed(claims: Iterable[Claim]) -> str:
+        """The verdicts, for a terminal."""
+        return "\n".join(f"{one.verdict:<14} {one.text}" for one in claims)
+
+    @staticmethod
     def table(claims: Iterable[Claim], shown: str = "") -> Table:
         rows = [[one.text, one.verdict, one.numbers, one.paper_verdict] for one in claims]
         headers = ["claim", "here", "numbers", "in the paper"]

@@ -82,17 +82,6 @@ class TrialStudy:
     limits: Mapping[str, float] = field(default_factory=dict)
     max_evaluations: int | None = None
 
-    def described(self) -> str:
-        steps = ", ".join(f"{name} {count}" for name, count in self.steps.items())
-        learning = f"steps: {steps}" if steps else f"{self.learn:g} s for each learner"
-        tests = f"{self.tests} test problems per size" if self.tests else "all test problems"
-        limit = self.max_evaluations
-        most = "" if limit is None else f"{limit} evaluations and "
-        return (
-            f"{self.name}: {len(self.seeds)} seed(s), {learning}; {tests}, at most "
-            f"{most}{self.limit:g} s a search"
-        )
-
 
 @dataclass(frozen=True, slots=True)
 class TrialScale:
@@ -105,7 +94,10 @@ class TrialScale:
 
     def changed(self, columns: Sequence[str] = (), **options: Any) -> Self:
         """With these options in all studies. A study keeps those of the `columns` that it has, the
-        first takes those that none has; studies without any are left out. Raises ValueError."""
+        first takes those that none has; studies without any are left out. A limit is that of all
+        columns. Raises ValueError."""
+        if "limit" in options:
+            options["limits"] = {}
         domains = tuple(options.pop("domains", self.domains))
         known = {name for one in self.studies for name in one.columns}
         steps, studies = options.pop("steps", {}), []
@@ -128,13 +120,15 @@ class TrialScale:
 def read_scales(
     module: str, kind: type[Scale], groups: Mapping[str, Sequence[str]] | None = None
 ) -> dict[str, Scale]:
-    """Those of scales.toml. A scale or a study has what the one that it is `like` has and it does
-    not say itself. Studies name groups of columns or single ones."""
+    """Those of scales.toml, its tables with studies. A scale or a study has what the one that it is
+    `like` has and it does not say itself. Studies name groups of columns or single ones."""
     scales = read_toml(module, "scales.toml")
     named = {**scales.pop("columns", {}), **(groups or {})}
     found = {}
     for name, own in scales.items():
         held = {**scales.get(own.pop("like", ""), {}), **own}
+        if "studies" not in held:
+            continue
         for number, study in enumerate(held["studies"]):
             study = {**scales.get(study.pop("like", ""), held)["studies"][number], **study}
             columns = (named.get(column, [column]) for column in study["columns"])
@@ -143,6 +137,12 @@ def read_scales(
         scales[name] = held
         found[name] = build(kind, held)
     return found
+
+
+def read_columns(module: str) -> dict[str, Column]:
+    """Those that scales.toml defines under `ways`."""
+    ways = read_toml(module, "scales.toml")["ways"]
+    return {name: build(Column, held) for name, held in ways.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -212,11 +212,27 @@ class TrialRun(StudyRun[TrialScale, TrialResults]):
     @classmethod
     def scale_of(cls, name: str, **options: Any) -> TrialScale:
         choose("column", cls.columns, options.get("columns", ()))
-        return super().scale_of(name, **options)
+        scale = super().scale_of(name, **options)
+        for study in scale.studies:
+            for column in study.columns:
+                kind = cls.kind_of(scale, study, cls.columns[column].learner or "")
+                if kind and kind not in study.steps:
+                    raise ValueError(f"the column {column} needs steps; add --steps {kind}=NUMBER")
+        return scale
+
+    @classmethod
+    def kind_of(cls, scale: Any, study: TrialStudy, learner: str) -> str:
+        """What --steps calls a learner, if a number of steps ends it."""
+        return ""
 
     @abstractmethod
     def problems(self, study: TrialStudy, subject: Subject) -> Sequence[Entry]:
         """What is to be searched, once all learners have learned."""
+
+    @property
+    def resources(self) -> str:
+        memory = self.scale.memory_limit / 2**30
+        return f"{self.jobs} runs at a time, {memory:g} GiB for each"
 
     def model(self, study: TrialStudy, subject: str, learner: str, seed: int) -> Path:
         """What a learner says about itself; the model file lies beside."""

@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hstar.experiments.report import COLOURS, Table, new_figure
-from hstar.experiments.study import Row, planning_table
+from hstar.experiments.report import COLOURS, Table, draw_line, new_figure, panels
+from hstar.experiments.study import Claim, Row, planning_table
 from hstar.papers.admissible_cea.scales import CE, CEA, FIGURE_OF, MB, PHASES, TABLE_4
 from hstar.papers.admissible_cea.tables import (
+    WORDS,
     PatternSpace,
     Point,
     build_tables,
+    claims,
     compared_spaces,
     frontier,
     frontier_tables,
@@ -26,26 +29,6 @@ if TYPE_CHECKING:
 
     from hstar.papers.admissible_cea.study import PatternResults
 
-INTRODUCTION = (
-    "Pattern databases are compressed into small networks. The paper trains them with a loss, CEA, "
-    "that makes overestimates rare. Here every state is then looked at, those that are still "
-    "overestimated are stored as exceptions, and a certificate in the file says that none is left: "
-    "rows named 'certified' overestimate no state at all, and their sizes are those of whole "
-    "files. Beside them stand the paper's own numbers and the strongest classical table of equal "
-    "size: minima over groups in two orders, values of 2 bits, smaller patterns, symmetry classes."
-)
-ABOUT_PLANNING = (
-    "A* finds cheapest plans, because neither tables nor certified networks overestimate. h^FF in "
-    "greedy search and the default planner look for any plan; they read the same boards as PDDL."
-)
-ABOUT_FIGURE_2 = (
-    "The paper shows, for the 8-corner database, an error that falls with the number N of training "
-    "states, about as 1/sqrt(N), as its bound does. Here the excess max(h - h*, 0) of a state "
-    "falls likewise, and faster once the training states cover the space. The largest excess on an "
-    "optimal path, which Theorem 4 is about, is nearly the same for all states, because all paths "
-    "end near the goal, so its error is small at every N. The bound, with constant 1, exceeds the "
-    "largest possible value as long as N is below the number of states."
-)
 BLUE, ORANGE, RED, GREY = (COLOURS[i] for i in (0, 1, 3, -1))
 DELTA = 0.05  # the bound of Figure 2 holds with probability 1 - DELTA
 Rows = Sequence[Row]
@@ -60,18 +43,18 @@ def parts(results: PatternResults) -> dict[str, Sequence[Any]]:
     figures."""
     planning = planning_tables(results)
     spaces = [PatternSpace.of(results, name) for name in compared_spaces(results)]
-    curves = [
-        (figure_2(rows, name), f"{name}: {generalisation_text(rows)}")
-        for name, rows in results.generalisation.items()
-    ]
+    points = results.generalisation.items()
+    curves = [(figure_2(rows, name), generalisation_text(name, rows)) for name, rows in points]
     return {
-        "What the learned heuristics are worth": [ABOUT_PLANNING, *planning] if planning else (),
+        "What the learned heuristics are worth": [WORDS.text("planning"), *planning]
+        * bool(planning),
         "Mean against bytes": [part for space in spaces for part in _space(space)],
         "The paper's tables": build_tables(results),
+        "Claims": [Claim.table(claims(results), WORDS.text("claims"))],
         "The paper's figures": [
             "## Figure 2: generalisation error",
             tuple(curves),
-            ABOUT_FIGURE_2,
+            WORDS.text("about_figure_2"),
             "## Figure 5: beta and eta during training",
             *_phases(results),
             "## Figures 6 to 9: overestimated states",
@@ -82,7 +65,7 @@ def parts(results: PatternResults) -> dict[str, Sequence[Any]]:
 
 def _space(space: PatternSpace) -> Iterator[Any]:
     points = frontier(space)
-    yield ((frontier_figure(points, space), f"{space.name}: mean by size."),)
+    yield ((frontier_figure(points, space), WORDS.text("frontier_figure", name=space.name)),)
     yield from frontier_tables(space.name, points)
 
 
@@ -90,23 +73,15 @@ def trained(results: PatternResults) -> Iterator[str]:
     """A line on every network: size, training, time."""
     for name, networks in results.networks.items():
         for label, one in networks.items():
-            options = one["options"]
-            shape = options["model_options"]
-            yield (
-                f"{name} {label}: {shape['hidden']}, {shape['width']} x {shape['blocks']} "
-                f"blocks, {options['bits']} bits, {options['steps']} steps of {options['batch']}, "
-                f"{one['seconds']:.0f} s"
-            )
+            yield WORDS.text("trained", name=name, label=label, one=one, **one["options"])
 
 
-def generalisation_text(rows: list[Row]) -> str:
+def generalisation_text(name: str, rows: list[Row]) -> str:
     sizes, exponent = sorted({row["samples"] for row in rows}), decay(rows)
     fit = "" if exponent is None else f", fitted exponent {exponent:.2f}"
-    first, last = (mean_error(rows, size, "state") for size in (sizes[0], sizes[-1]))
-    return (
-        f"error of the excess {first:.3f} with {sizes[0]:,} training states, {last:.4f} with "
-        f"{sizes[-1]:,}{fit}"
-    )
+    errors = (mean_error(rows, size, "state") for size in (sizes[0], sizes[-1]))
+    first, last = zip((sizes[0], sizes[-1]), errors, strict=True)
+    return WORDS.text("figure_2", name=name, first=first, last=last, fit=fit)
 
 
 def _phases(results: PatternResults) -> Iterator[Any]:
@@ -116,17 +91,13 @@ def _phases(results: PatternResults) -> Iterator[Any]:
         if PHASES in networks
     }
     if curves:
-        yield ((figure_5(curves), "Both are halved when progress stalls."),)
+        yield ((figure_5(curves), WORDS.text("figure_5")),)
     ends = "; ".join(f"{name} {beta:g}, {eta:g}" for name, (beta, eta) in TABLE_4.items())
     ours = "; ".join(f"{name} {c[-1][-2]:g}, {c[-1][-1]:g}" for name, c in curves.items())
-    yield (
-        f"The paper lowers both by hand whenever progress stalls; its Table 4 has beta, eta: "
-        f"{ends}. Here a rule does it, and training ended with: {ours or 'nothing learned yet'}."
-    )
+    yield WORDS.text("about_figure_5", theirs=ends, ours=ours or "nothing learned yet")
 
 
 def _overestimates(results: PatternResults) -> Iterator[Any]:
-    fewer = []
     for name in dict.fromkeys([*compared_spaces(results), *FIGURE_OF]):
         found = PatternSpace.of(results, name).likeliest
         by_loss = {label.upper(): found[label] for label in (CEA, CE) if label in found}
@@ -138,13 +109,7 @@ def _overestimates(results: PatternResults) -> Iterator[Any]:
         pairs = {loss: row["overestimates"] for loss, row in by_loss.items()}
         caption = f"{number}, {name}: overestimated {', '.join(rates)}."
         yield ((overestimates(pairs, name), caption),)
-        if len(by_loss) == 2 and by_loss["CEA"]["rate"]:
-            ratio = by_loss["CE"]["rate"] / by_loss["CEA"]["rate"]
-            fewer.append(f"{ratio:.1f} times fewer in {name}")
-    yield (
-        "The paper: with CEA far fewer states are overestimated than with CE, and by less. "
-        f"Here, {', '.join(fewer) or 'both losses have not been compared'}."
-    )
+    yield WORDS.text("about_figure_6")
 
 
 def figure_2(rows: Rows, title: str) -> Figure:
@@ -155,8 +120,8 @@ def figure_2(rows: Rows, title: str) -> Figure:
         ("state", BLUE, "excess of the state itself"),
         ("path", ORANGE, "largest on an optimal path"),
     ):
-        drawn = _columns(_errors(rows, kind))
-        axes.plot(*drawn, marker="o", markersize=4, color=colour, label=label)
+        look: dict[str, Any] = {"marker": "o", "markersize": 4, "color": colour, "label": label}
+        draw_line(axes, _errors(rows, kind), **look)
     states, highest = rows[0]["states"], rows[0]["range"]
     bound = [inadmissibility_error(states, size, highest, DELTA) for size in sizes]
     axes.plot(sizes, bound, linestyle="dashed", color=GREY, label="bound of Theorem 4")
@@ -187,8 +152,11 @@ def mean_error(rows: Rows, size: int, kind: str) -> float:
 
 def decay(rows: Rows) -> float | None:
     """The exponent e of the best fit error = c N^e (the excess of states); None of too few."""
-    sizes, errors = np.log(_columns(_errors(rows, "state")))
-    return None if len(sizes) < 2 else float(np.polyfit(sizes, errors, 1)[0])
+    errors = _errors(rows, "state")
+    if len(errors) < 2:
+        return None
+    sizes, means = np.log(errors).T
+    return float(np.polyfit(sizes, means, 1)[0])
 
 
 def _errors(rows: Rows, kind: str) -> list[tuple[float, float]]:
@@ -200,24 +168,25 @@ def _errors(rows: Rows, kind: str) -> list[tuple[float, float]]:
 
 def figure_5(curves: dict[str, list[list[float]]]) -> Figure:
     """beta and eta over time, a panel per database; a curve has [step, ..., beta, eta]."""
-    figure, panels = new_figure(3.2 * len(curves), 2.6, 1, len(curves))
-    for axes, (name, curve) in zip(panels, curves.items(), strict=True):
-        steps = [line[0] for line in curve]
+
+    def draw(axes: Axes, name: str) -> None:
         for place, label, colour in ((-2, "beta", BLUE), (-1, "eta", ORANGE)):
-            axes.step(steps, [line[place] for line in curve], label=label, color=colour)
+            points = [(line[0], line[place]) for line in curves[name]]
+            draw_line(axes, points, drawstyle="steps-pre", label=label, color=colour)
         axes.set(yscale="log", title=name, xlabel="training step")
-    panels[0].legend(fontsize=8, frameon=False)
-    return figure
+
+    return panels(list(curves), draw, len(curves), (3.2, 2.6), 8)
 
 
 def overestimates(by_loss: dict[str, list[list[int]]], title: str) -> Figure:
     """Figures 6 to 9: predictions of overestimated states by exact value, a panel per loss. Each
     list has [exact value, predicted value, states]."""
-    figure, panels = new_figure(3.8 * len(by_loss), 3.0, 1, len(by_loss))
-    for axes, (loss, pairs) in zip(panels, by_loss.items(), strict=True):
-        _boxes(axes, pairs)
+
+    def draw(axes: Axes, loss: str) -> None:
+        _boxes(axes, by_loss[loss])
         axes.set(title=f"{title}, {loss}", xlabel="exact value", ylabel="predicted value")
-    return figure
+
+    return panels(list(by_loss), draw, len(by_loss), (3.8, 3.0), 8)
 
 
 def _boxes(axes: Axes, pairs: list[list[int]]) -> None:
@@ -253,20 +222,18 @@ def frontier_figure(points: Sequence[Point], space: PatternSpace) -> Figure:
     """Mean by bytes: classical tables, certified networks, and the paper's where it has them, with
     the mean of the base of a difference."""
     figure, (axes,) = new_figure(5.4, 3.6)
-
-    def draw(drawn: Sequence[tuple[float, float]], label: str, **style: Any) -> None:
-        axes.plot(*_columns(drawn), linestyle="none", label=label, **style)
-
+    alone: dict[str, Any] = {"linestyle": "none"}
     networks, classical = (
         [(point.num_bytes, point.mean) for point in points if point.learned is learned]
         for learned in (True, False)
     )
-    draw(classical, "classical tables", marker=".", color=GREY)
-    best: list[tuple[float, float]] = []  # those that no smaller classical table reaches
-    for size, mean in sorted(classical, key=lambda one: (one[0], -one[1])):
-        best += [(size, mean)] if not best or mean > best[-1][1] else []
-    axes.step(*_columns(best), where="post", color=GREY, linewidth=1.0)
-    draw(networks, "certified networks", marker="*", markersize=9, color=BLUE)
+    draw_line(axes, classical, **alone, label="classical tables", marker=".", color=GREY)
+    # those that no smaller classical table reaches
+    tables = frontier(replace(space, certified={}))
+    best = [(point.num_bytes, point.mean) for point in tables if point.leads]
+    draw_line(axes, best, drawstyle="steps-post", color=GREY, linewidth=1.0)
+    stars: dict[str, Any] = {"marker": "*", "markersize": 9, "color": BLUE}
+    draw_line(axes, networks, **alone, label="certified networks", **stars)
     exact = space.exact or {}
     for kind, marker, text in (
         ("cea", "o", "paper, CEA ({:.0e} overestimated)"),
@@ -275,12 +242,8 @@ def frontier_figure(points: Sequence[Point], space: PatternSpace) -> Figure:
         if space.printed:
             row = space.printed[kind]
             place = [(row["size"] * MB, row["mean"] + exact["total"] - exact["mean"])]
-            look: dict[str, Any] = {"marker": marker, "markerfacecolor": "none", "color": ORANGE}
-            draw(place, text.format(row["rate"]), **look)
+            look = {"marker": marker, "markerfacecolor": "none", "color": ORANGE}
+            draw_line(axes, place, **alone, label=text.format(row["rate"]), **look)
     axes.set(xscale="log", xlabel="bytes", ylabel="mean heuristic", title=space.name)
     axes.legend(fontsize=7, loc="lower right", frameon=False)
     return figure
-
-
-def _columns(points: Sequence[tuple[float, float]]) -> tuple[list[float], list[float]]:
-    return [x for x, _ in points], [y for _, y in points]

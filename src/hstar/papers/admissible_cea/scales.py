@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -59,25 +59,21 @@ class Generalisation:
 @dataclass(frozen=True, slots=True)
 class PatternScale:
     """`sampled` is how many states show what argmax of a model from a file overestimates; `boards`
-    is how many random boards of sliding tiles are planned for."""
+    is how many random boards of sliding tiles are planned for, and `limit` the seconds for each."""
 
     subjects: tuple[PatternStudied, ...] = ()
     learnings: tuple[Learning, ...] = ()
     generalisations: tuple[Generalisation, ...] = ()
     sampled: int = 1_000_000
     boards: int = 0
+    limit: float = 300.0
 
     def changed(
-        self,
-        seeds: Sequence[int] = (),
-        steps: int | None = None,
-        tests: int | None = None,
-        states: Sequence[int] = (),
-        columns: Sequence[str] = (),
-        domains: Sequence[str] = (),
+        self, columns: Sequence[str] = (), domains: Sequence[str] = (), **options: Any
     ) -> PatternScale:
-        """With these in place of its own: seeds of Figure 2, boards as tests, states drawn, labels
-        of networks as columns and pattern databases as domains."""
+        """With these in place of its own: labels of networks as columns and pattern databases as
+        domains; seeds of Figure 2, steps, boards as tests, states drawn, the limit."""
+        steps, seeds = options.get("steps"), options.get("seeds")
         if not isinstance(steps, int | None):
             raise ValueError("networks are of one kind: give --steps one number")
         known = list(dict.fromkeys(one.label for one in self.learnings))
@@ -85,31 +81,41 @@ class PatternScale:
         names = choose("domain", SUBJECTS, domains) or [one.name for one in self.subjects]
         learnings = [one for one in self.learnings if one.label in labels and one.subject in names]
         points = [one for one in self.generalisations if one.subject in names]
-        length: dict[str, Any] = {} if steps is None else {"steps": steps}
+        length = {} if steps is None else {"steps": steps}
         return replace(
             self,
             subjects=tuple(SUBJECTS[name] for name in names),
-            learnings=tuple(replace(o, options=replace(o.options, **length)) for o in learnings),
+            learnings=tuple(replace(o, options=_changed(o.options, length)) for o in learnings),
             generalisations=tuple(
-                replace(o, seeds=seeds or o.seeds, options=replace(o.options, **length))
+                replace(o, seeds=seeds or o.seeds, options=_changed(o.options, length))
                 for o in points
             ),
-            sampled=states[0] if states else self.sampled,
-            boards=self.boards if tests is None else tests,
+            sampled=options.get("states", [self.sampled])[0],
+            boards=options.get("tests", self.boards),
+            limit=options.get("limit", self.limit),
         )
 
 
 _HELD = read_toml(__file__, "scales.toml")
 
 
+def _changed(options: TrainOptions, given: Mapping[str, Any]) -> TrainOptions:
+    """The shape of a network keeps what it is not told to change, an objective does not."""
+    changes = {
+        **given,
+        "model_options": {**options.model_options, **given.get("model_options", {})},
+    }
+    if "objective" in given:
+        changes["objective"] = make_objective(**given["objective"])
+    return replace(options, **changes)
+
+
 def _options(name: str) -> TrainOptions:
     given = dict(_HELD["options"][name])
-    like, shape = given.pop("like", ""), given.pop("model_options", {})
-    if "objective" in given:
-        given["objective"] = make_objective("cea", **given["objective"])
-    usual = {**TABLE_DEFAULTS, "objective": make_objective("cea"), "decode": "strict"}
-    other = _options(like) if like else TrainOptions(**usual)
-    return replace(other, model_options={**other.model_options, **shape}, **given)
+    usual = TrainOptions(
+        **TABLE_DEFAULTS | {"objective": make_objective("cea"), "decode": "strict"}
+    )
+    return _changed(_options(given.pop("like")) if "like" in given else usual, given)
 
 
 GOALS = {
@@ -120,27 +126,14 @@ MODELS = {name: goal.subject for name, goal in GOALS.items()}  # files that may 
 
 
 def _learnings(
-    subject: str,
-    goal: str = "",
-    options: str = "",
-    budget: int | None = None,
-    label: str = "",
-    widths: Sequence[tuple[int, int]] = (),
+    networks: str, goal: str = "", options: str = "", **about: Any
 ) -> Iterator[Learning]:
-    """CEA, cross-entropy under equal conditions, and CEA with the paper's phases; or one network;
-    or models 1, 2, ... of Table 5."""
+    """A group of networks; the certified file of a goal may take the place of the first."""
     chosen = _options(options or f"goal-{goal}")
-    for number, (hidden, width) in enumerate(widths, start=1):
-        shape = {**chosen.model_options, "hidden": hidden, "width": width}
-        yield Learning(subject, f"model-{number}", replace(chosen, model_options=shape))
-    if widths:
-        return
-    budget = GOALS[goal].budget if goal else budget
-    yield Learning(subject, label or CEA, chosen, budget, goal)
-    if not label:
-        losses = {CE: make_objective("ce"), PHASES: make_objective("cea", pace="phases")}
-        for other, loss in losses.items():
-            yield Learning(subject, other, replace(chosen, objective=loss), budget)
+    about |= _HELD["goals"].get(goal, {})
+    for label, change in _HELD["networks"][networks].items():
+        yield Learning(label=label, options=_changed(chosen, change), model=goal, **about)
+        goal = ""
 
 
 def _scale(name: str) -> PatternScale:
@@ -159,14 +152,10 @@ def _scale(name: str) -> PatternScale:
 
 
 SUBJECTS: dict[str, PatternStudied] = {
-    name: build(
-        PatternStudied, {"name": name, **held, "compressions": _HELD["compressions"].get(name)}
-    )
-    for name, held in _HELD["subjects"].items()
+    name: build(PatternStudied, {"name": name, **held}) for name, held in _HELD["subjects"].items()
 }
 CORNERS = SUBJECTS["8-corner"]
 SCALES = {name: _scale(name) for name in _HELD["scales"]}
-
 
 _PRINTED = read_toml(__file__, "published.toml")
 TABLE_1, TABLE_2, TABLE_3, TABLE_4 = (_PRINTED[f"table_{number}"] for number in range(1, 5))

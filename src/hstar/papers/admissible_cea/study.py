@@ -20,11 +20,13 @@ import json
 import time
 from collections.abc import Iterator
 from dataclasses import asdict, dataclass, replace
+from itertools import chain, product
 from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING
 
 import numpy as np
+import torch
 
 from hstar.domains import DOMAINS, Parameters, random_board
 from hstar.experiments.bench import BenchOptions, read_runs, run_bench
@@ -32,6 +34,7 @@ from hstar.experiments.report import Comparison
 from hstar.experiments.study import (
     BASELINE,
     DEFAULT_LABEL,
+    Claim,
     Piece,
     Report,
     Row,
@@ -40,7 +43,7 @@ from hstar.experiments.study import (
     read_part,
     write_part,
 )
-from hstar.papers.admissible_cea.page import INTRODUCTION, parts, planning_tables, trained
+from hstar.papers.admissible_cea.page import parts, planning_tables, trained
 from hstar.papers.admissible_cea.scales import (
     CEA,
     MODELS,
@@ -50,7 +53,7 @@ from hstar.papers.admissible_cea.scales import (
     PatternScale,
     PatternStudied,
 )
-from hstar.papers.admissible_cea.tables import table_2
+from hstar.papers.admissible_cea.tables import WORDS, claims, table_2
 from hstar.pdb import (
     Compressions,
     build_difference,
@@ -62,7 +65,18 @@ from hstar.pdb import (
 from hstar.planning import make_puzzle
 from hstar.runtime import Progress, digest_of, write_atomically
 from hstar.slots import LearnedFile, read_learned
-from hstar.training.certified import certified_row, measure_generalisation
+from hstar.slots.features import PatternStates
+from hstar.training import TableData, choose_device
+from hstar.training.certified import (
+    DeviceSweep,
+    SweepOptions,
+    argmax_row,
+    certified_row,
+    count_sampled,
+    learn,
+    measure_generalisation,
+    without_exceptions,
+)
 
 if TYPE_CHECKING:
     from hstar.training import Line
@@ -145,14 +159,12 @@ class AdmissibleCea(StudyRun[PatternScale, PatternResults]):
         ]
         large = [one for one in missing if self.puzzle_of(one) == LARGE]
         if large:
-            self.say(
-                f"{len(large)} networks of the 3x3x3 cube are to be learned: minutes each on a "
-                "GPU, days each without one"
-            )
+            self.say(WORDS.text("large", count=len(large)))
         for subject in self.scale.subjects:
             self.make_table(subject)
         small = [self.learning(one) for one in missing if one not in large]
-        others = [*self.classical(), *self.points_of_figure_2(), *self.likeliest(found)]
+        points = chain(*map(self.points_of_figure_2, self.scale.generalisations))
+        others = [*self.classical(), *points, *self.likeliest(found)]
         self.carry_out("networks and tables", [*small, *others])
         for learning in large:
             self.say(make(*self.learning(learning, alone=True)))
@@ -186,14 +198,15 @@ class AdmissibleCea(StudyRun[PatternScale, PatternResults]):
             if one.compressions is not None:
                 yield self.part("classical", one.name), make_classical, (one, self.table(one.name))
 
-    def points_of_figure_2(self, *chosen: Generalisation) -> Iterator[Piece]:
+    def points_of_figure_2(self, asked: Generalisation) -> Iterator[Piece]:
         """A network for each number of training states and each seed."""
-        for asked in chosen or self.scale.generalisations:
-            for size in asked.sizes:
-                for seed in asked.seeds:
-                    part = self.part("generalisation", f"{asked.subject}-{size}-{seed}")
-                    about = self.table(asked.subject), asked.options, size, seed
-                    yield part, measure_generalisation, about
+        for size, seed in product(asked.sizes, asked.seeds):
+            part = self.part("generalisation", f"{asked.subject}-{size}-{seed}")
+            yield (
+                part,
+                measure_generalisation,
+                (self.table(asked.subject), asked.options, size, seed),
+            )
 
     def likeliest(self, found: dict[str, tuple[Path, LearnedFile]]) -> Iterator[Piece]:
         """What the networks of certified files do without their certificates."""
@@ -231,11 +244,11 @@ class AdmissibleCea(StudyRun[PatternScale, PatternResults]):
         return PatternResults(tables, classical, networks, models, generalisation, planning)
 
     def report(self, results: PatternResults, scale: str) -> Report:
-        title = f"Admissible learned heuristics: pattern databases and the CEA loss ({scale})"
         summary = [table_2(results), *planning_tables(results)]
         files = {"rows.json": json.dumps(results.to_dict(), indent=1) + "\n"}
-        shown = "\n\n".join(table.text() for table in summary)
-        return Report(title, INTRODUCTION, list(trained(results)), parts(results), shown, files)
+        verdicts = Claim.listed(claims(results))
+        shown = "\n\n".join([*(table.text() for table in summary), verdicts])
+        return WORDS.report(scale, list(trained(results)), parts(results), shown, files)
 
 
 def make_classical(subject: PatternStudied, table: Path) -> list[Row]:
@@ -250,17 +263,6 @@ def learn_network(
 ) -> Row:
     """Train, certify and measure one network. A killed training goes on from its .partial file. A
     network that trains `alone` shows its progress."""
-    import torch
-
-    from hstar.training import TableData, choose_device
-    from hstar.training.certified import (
-        SweepOptions,
-        argmax_row,
-        certified_row,
-        learn,
-        without_exceptions,
-    )
-
     if choose_device(device).type == "cpu":
         torch.set_num_threads(threads)
     database = read_pdb(table)
@@ -296,10 +298,6 @@ def read_certified(folder: Path | None) -> dict[str, tuple[Path, LearnedFile]]:
 def measure_argmax(path: Path, table: Path, device: str, sampled: int) -> Row:
     """What the network of a certified file does without thresholds and exceptions: on every state
     with a GPU, otherwise on `sampled` ones."""
-    from hstar.slots.features import PatternStates
-    from hstar.training import choose_device
-    from hstar.training.certified import DeviceSweep, argmax_row, count_sampled, without_exceptions
-
     database = read_pdb(table)
     model = without_exceptions(read_learned(path).model)
     where = choose_device(device)
@@ -323,7 +321,9 @@ def plan_on_boards(run: AdmissibleCea, puzzle: str, table: Path, model: Path) ->
     if not run.scale.boards or len(planning_files(run.directory, puzzle)) == len(LABELS):
         return
     states, problems = write_boards(puzzle, run.scale.boards, run.seed, folder)
-    options = BenchOptions(problems, ["ff"], memory_limit=MEMORY, jobs=run.jobs)
+    options = BenchOptions(
+        problems, ["ff"], time_limit=run.scale.limit, memory_limit=MEMORY, jobs=run.jobs
+    )
     search = replace(options, suites=[f"{puzzle}:states={states}"], searches=["astar"])
     for name, chosen in (
         ("network", replace(search, heuristics=[model])),

@@ -1,14 +1,15 @@
-"""The tables of the paper with our numbers, its own, and classical tables beside, each with a line
-on what the paper shows and what ours shows; and mean against bytes: who leads where."""
+"""The tables of the paper with our numbers, its own, and classical tables beside; its claims; and
+mean against bytes: who leads where."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+import operator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 from hstar.experiments.report import MISSING, Cell, Table
-from hstar.experiments.study import Row
+from hstar.experiments.study import Claim, Look, Row, Spread, Wording
 from hstar.papers.admissible_cea.scales import (
     CE,
     CEA,
@@ -29,7 +30,7 @@ if TYPE_CHECKING:
 PAPER, HERE = "paper", "here"
 NOT_BUILT, NOT_LEARNED = "not built", "not learned"
 LABELS = {CEA: "CEA loss", PHASES: "CEA loss in phases", CE: "CE loss"}
-CLOSE = 0.01  # the paper rounds some means and cuts others off
+WORDS = Wording(__file__)
 OF_PAPER = {"order": "mr", "grouping": "div", "levels": [], "symmetric": False}
 
 
@@ -93,16 +94,21 @@ class PatternSpace:
         found = [(f"NN, {title}", self.likeliest.get(label)) for label, title in LABELS.items()]
         return [*found, *(certified or {"certified NN": None}).items()]
 
-    def verdict(self) -> str:
-        """Our network against the strongest classical table, where there are both."""
-        if self.main is None or self.best is None:
-            return ""
-        ahead = self.main["total"] - self.best["total"]
-        who = "the network is ahead" if ahead > 0 else "the classical table is ahead"
-        return (
-            f"{self.name} {self.main['total']:.3f} in {_mb(self.main['bytes'])} MB against "
-            f"{self.best['total']:.3f}, {who} by {abs(ahead):.3f}"
-        )
+    def measures(self) -> dict[str, Row | None]:
+        """By the columns of claims.toml. `equal` counts the values that as many states have as the
+        paper prints."""
+        found: dict[str, Row | None] = {**self.likeliest, "certified": self.main}
+        found |= {"classical": self.best, "compressed": self.as_in_paper}
+        for label, row in self.certified.items():
+            number = label.removeprefix("model-")
+            found[f"certified-{number}"] = row
+            found[f"classical-{number}"] = strongest(self.classical, row["bytes"])
+        if self.exact and self.name in TABLE_1:
+            ours, theirs = self.exact["counts"], TABLE_3.get(self.name, ())
+            found["here"] = {**self.exact, "equal": sum(map(operator.eq, ours, theirs))}
+            counted = {"equal": max(len(ours), len(theirs))} if theirs else {}
+            found["printed"] = {**TABLE_1[self.name], **counted}
+        return found
 
 
 def build_tables(results: PatternResults) -> list[Table]:
@@ -111,53 +117,22 @@ def build_tables(results: PatternResults) -> list[Table]:
 
 def table_1(results: PatternResults) -> Table:
     """Databases: mean, states, size; the paper's beneath ours."""
-    rows, same = [], {}
+    rows = []
     for name in dict.fromkeys([*results.tables, *TABLE_1]):
-        held, printed = results.tables.get(name), TABLE_1.get(name)
         ours, theirs = [NOT_BUILT, MISSING, MISSING, MISSING], ["", "", "", ""]
-        if held:
-            ours = [f"{held['mean']:.4f}", f"{held['states']:,}", _mb(held["bytes"])]
-            ours.append(f"{held['seconds']:.1f}")
-        if printed:
-            theirs = [f"{printed['mean']:.2f}", f"{printed['states']:,}", f"{printed['size']:.2f}"]
-            theirs.append("")
+        if held := results.tables.get(name):
+            ours = WORDS.row("table1", "here", mb=_mb(held["bytes"]), **held)
+        if name in TABLE_1:
+            theirs = WORDS.row("table1", "paper", **TABLE_1[name])
         rows.append([name, *(Cell(a, below=b) for a, b in zip(ours, theirs, strict=True))])
-        if held and printed:
-            is_close = abs(held["mean"] - printed["mean"]) <= CLOSE
-            same[name] = is_close and held["states"] == printed["states"]
-    verdict = "this scale builds none of its tables"
-    if same:
-        verdict = f"{len(same)} of its {len(TABLE_1)} tables are built and equal the paper's"
-    if not all(same.values()):
-        off = ", ".join(name for name, is_same in same.items() if not is_same)
-        verdict = f"the numbers of {off} differ"
-    return Table(
-        "table1",
-        "Table 1: pattern databases",
-        ["database", "mean", "states", "MB", "seconds to build"],
-        rows,
-        f"The paper lists four databases of the cube; here, {verdict} (states exactly, means "
-        f"within {CLOSE}). Its '4-edge' row has the states and the mean of five edges and is "
-        "compared with those. A difference counts its base in its size, not in its mean.",
-    )
+    return WORDS.table("table1", rows)
 
 
 def table_2(results: PatternResults) -> Table:
     """Networks against compressed tables, by database."""
     names = dict.fromkeys([*compared_spaces(results), *TABLE_2])
     spaces = [PatternSpace.of(results, name) for name in names]
-    verdicts = filter(None, (space.verdict() for space in spaces))
-    return Table(
-        "table2",
-        "Table 2: learned heuristics and compressed databases",
-        ["heuristic", "database", "whose", "mean", "overestimated", "MB", "compression"],
-        [row for space in spaces for row in _comparison(space)],
-        "The paper: networks trained with CEA are stronger than a table compressed to the same "
-        "size, with few overestimates, and CE overestimates far more often. It compares with "
-        "minima over neighbours in one order. Here, against the strongest classical table that is "
-        "no larger than the certified file: "
-        f"{'; '.join(verdicts) or 'no network has been certified yet'}.",
-    )
+    return WORDS.table("table2", [row for space in spaces for row in _comparison(space)])
 
 
 def compared_spaces(results: PatternResults) -> list[str]:
@@ -199,72 +174,58 @@ def table_3(results: PatternResults) -> Table:
     bases = ("4-edge", "5-edge")
     held = {name: one["counts"] for name, one in results.tables.items() if name not in bases}
 
-    def cell(name: str, h: int) -> Cell:
+    def cell(h: str, name: str) -> Cell:
         ours, theirs = (
-            f"{counts[h]:,}" if h < len(counts) else MISSING
+            f"{counts[int(h)]:,}" if int(h) < len(counts) else MISSING
             for counts in (held[name], TABLE_3.get(name, ()))
         )
         return Cell(ours, below=theirs if name in TABLE_3 else "")
 
     highest = max(map(len, held.values()), default=0)
-    compared = [name for name in held if name in TABLE_3]
-    same = [name for name in compared if held[name] == TABLE_3[name]]
-    verdict = "none of its databases is built at this scale"
-    if compared:
-        verdict = f"{', '.join(same) or 'none'} of {', '.join(compared)} equal it in every row"
-    return Table(
-        "table3",
-        "Table 3: states by heuristic value",
-        ["h", *held],
-        [[str(h), *(cell(name, h) for name in held)] for h in range(highest)],
-        f"The paper's counts stand beneath ours. Here, {verdict}.",
-    )
+    return WORDS.grid("table3", map(str, range(highest)), list(held), cell)
 
 
 def table_5(results: PatternResults) -> Table:
     """Networks of different sizes."""
-    rows, verdicts = [], []
+    rows = []
     for number, model in enumerate(TABLE_5, start=1):
-        about = [f"Model {number}", CORNERS.name, PAPER, str(model["hidden"]), str(model["width"])]
-        shown = _mb(model["size"] * MB), f"{model['mean']:.2f}", _rate(model["rate"])
-        rows.append([*about, *shown, *[MISSING] * 3])
+        shown: Row = {"number": number, "name": CORNERS.name, "rate": _rate(model["rate"])}
+        shown |= {"mb": _mb(model["size"] * MB), "model": model}
+        rows.append(WORDS.row("table5", "paper", **shown))
     for name, networks in results.networks.items():
-        own = {label: one for label, one in networks.items() if label.startswith("model-")}
-        wins = 0
-        for label, one in own.items():
+        for label, one in networks.items():
+            _, is_model, place = label.partition("model-")
             likeliest, certified = one["argmax"], one["certified"]
             best = strongest(results.classical.get(name, []), certified["bytes"])
-            wins += best is None or certified["mean"] > best["mean"]
-            shape = [str(one["options"]["model_options"][size]) for size in ("hidden", "width")]
-            numbers = [
-                *(_mb(likeliest["bytes"]), f"{likeliest['mean']:.3f}", _rate(likeliest["rate"])),
-                *(_mb(certified["bytes"]), f"{certified['mean']:.3f}"),
-                f"{best['mean']:.3f}" if best else MISSING,
-            ]
-            rows.append([label.replace("model-", "Model "), name, HERE, *shape, *numbers])
-        if own:
-            verdicts.append(f"{name}: {_scaling_verdict(list(own.values()), wins)}")
-    return Table(
-        "table5",
-        "Table 5: model size",
-        [
-            *("model", "database", "whose", "FC neurons", "block neurons", "MB", "mean"),
-            *("overestimated", "certified MB", "certified mean", "classical of that size"),
-        ],
-        rows,
-        "The paper: a smaller network has a lower mean and more overestimates, a thousand times "
-        f"more in Model 5 than in Model 1. Here, {'; '.join(verdicts) or NOT_LEARNED}.",
-    )
+            shown = {"shape": one["options"]["model_options"], "rate": _rate(likeliest["rate"])}
+            shown |= {"mb": _mb(likeliest["bytes"]), "certified_mb": _mb(certified["bytes"])}
+            shown |= {"number": place, "name": name, "likeliest": likeliest}
+            shown |= {
+                "certified": certified,
+                "classical": f"{best['mean']:.3f}" if best else MISSING,
+            }
+            if is_model:
+                rows.append(WORDS.row("table5", "here", **shown))
+    return WORDS.table("table5", rows)
 
 
-def _scaling_verdict(networks: list[dict[str, Any]], wins: int) -> str:
-    rates = [_rate(networks[place]["argmax"]["rate"]) for place in (0, -1)]
-    means = [f"{networks[place]['certified']['mean']:.3f}" for place in (0, -1)]
-    return (
-        f"from the largest to the smallest the share of overestimates goes from {rates[0]} to "
-        f"{rates[1]} and the certified mean from {means[0]} to {means[1]}; "
-        f"{wins} of {len(networks)} are ahead of the strongest classical table of their size"
-    )
+def claims(results: PatternResults) -> list[Claim]:
+    """Of the spaces that are studied here, and of those that the paper prints."""
+    ours = {name: PatternSpace.of(results, name).measures() for name in results.tables}
+    models = {f"model-{number}": one for number, one in enumerate(TABLE_5, start=1)}
+    theirs = {**TABLE_2, CORNERS.name: {**TABLE_2[CORNERS.name], **models}}
+    return Claim.judged(__file__, lambda _: (_source(ours), _source(theirs)))
+
+
+def _source(spaces: Mapping[str, Mapping[str, Row | None]]) -> tuple[Look, Iterable[str]]:
+    def look(metric: str, name: str, column: str) -> Spread | None:
+        value = (spaces[name].get(column) or {}).get(metric or "mean")
+        if value is None:
+            return None
+        text = f"{value:,}" if isinstance(value, int) else f"{value:.3f}"
+        return Spread(value, shown=_rate(value) if metric == "rate" else text)
+
+    return look, spaces
 
 
 def _mb(num_bytes: float) -> str:
@@ -299,7 +260,6 @@ def frontier(space: PatternSpace) -> list[Point]:
 
 def frontier_tables(name: str, points: list[Point]) -> list[Table]:
     """Those that lead and every network; and, folded, every heuristic of a space."""
-    headers = ["heuristic", "bytes", "mean", "kind", "leads at its size"]
     lines: list[list[Cell | str]] = [
         [
             point.what,
@@ -310,17 +270,11 @@ def frontier_tables(name: str, points: list[Point]) -> list[Table]:
         ]
         for point in points
     ]
-    shown = (
-        f"{verdict(points)} All of them overestimate no state. Files of networks are counted as a "
-        "whole; classical tables without any header, and their maps of symmetry classes, which are "
-        "computed when they are loaded, not at all."
-    )
     pairs = zip(points, lines, strict=True)
     leading = [line for point, line in pairs if point.leads or point.learned]
-    title = f"{name}: all {len(points)} heuristics"
     return [
-        Table(f"leading-{name}", f"{name}: mean against bytes", headers, leading, shown),
-        Table(f"frontier-{name}", title, headers, lines, folded=title),
+        WORDS.table("leading", leading, name=name, verdict=verdict(points)),
+        WORDS.table("frontier", lines, name=name, count=len(points)),
     ]
 
 
@@ -328,7 +282,7 @@ def verdict(points: list[Point]) -> str:
     """Who leads where, in a sentence."""
     networks = [point for point in points if point.learned]
     if not networks:
-        return "No network has been certified for this space."
+        return WORDS.text("no_networks")
     leading = [point for point in networks if point.leads]
     parts, ahead = [], []
     if leading:

@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from hstar.experiments.study import DEFAULT, Column, LearnerTask, Learnt, Subject, TrialStudy
+from hstar.experiments.study import Column, LearnerTask, Learnt, Subject, TrialStudy, read_columns
 from hstar.learning import (
     RECIPES,
     LearnOptions,
@@ -130,15 +130,4 @@ LEARNERS: dict[str, OneTask] = {
     "FSM, bounds": ours("truncated-gaussian"),
     "FSM, ranking": ours("l-gbfs"),
 }
-COLUMNS: dict[str, Column] = {
-    **{name: Column(name, decode="floor") for name in list(LEARNERS)[:5]},
-    "FF": Column(beside=("ff",)),
-    "goal count": Column(beside=("goalcount",)),
-    DEFAULT: Column(),
-    "learn": Column(HSTAR, way={}),
-    "plan --learn": Column(plans=plan_and_learn),
-    # The ablation
-    **{name: Column(name) for name in list(LEARNERS)[6:]},
-    "FSM, second queue": Column("FSM", way={"algorithm": "gbfs", "preferred_by": "ff"}),
-    "FSM, beam": Column("FSM", way={"algorithm": "beam"}),
-}
+COLUMNS = {**read_columns(__file__), "plan --learn": Column(plans=plan_and_learn)}

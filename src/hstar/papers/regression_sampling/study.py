@@ -29,6 +29,7 @@ from hstar.experiments.study import (
     TrialRun,
     TrialScale,
     TrialStudy,
+    Wording,
     make_task,
     read_part,
     read_rows,
@@ -39,12 +40,6 @@ from hstar.learning import mean_ratio
 from hstar.papers.regression_sampling.learners import COLUMNS, HSTAR, LEARNERS
 
 GENERATED = "generated"  # the suite that needs no folder
-INTRODUCTION = (
-    "A small network is learned for one planning task, from states sampled around regressions of "
-    "its goal (O'Toole, Ramirez, Lipovetzky and Pearce, 2022), and used in greedy search from "
-    "other initial states of the task. Learning has a clock of its own here, and 'plan --learn' "
-    "counts it."
-)
 SCALES = read_scales(__file__, TrialScale)
 HELD = read_toml(__file__, "published.toml")
 PAPER: list[str] = HELD["columns"]
@@ -52,6 +47,7 @@ PRINTED = read_rows(PAPER, HELD["coverage"])
 AVERAGES = dict(zip(PAPER, HELD["average"], strict=True))
 TRAINING = dict(zip(PAPER, HELD["training"], strict=False))
 PAPER_SUITE = "hard"
+WORDS = Wording(__file__)
 
 
 class RegressionSampling(TrialRun):
@@ -108,27 +104,24 @@ class RegressionSampling(TrialRun):
     def report(self, results: TrialResults, scale: str) -> Report:
         study = results.studies[0]  # the one that Table 1 is about
         facts = [
-            f"{one.name}: {one.tasks} of the tasks, states {', '.join(f'p{s}' for s in one.states)}"
-            f", {one.learn:g} s for each learner, {one.limit:g} s for each search"
+            WORDS.text("study", study=one, states=", ".join(f"p{state}" for state in one.states))
             for one in results.studies
         ]
-        memory = self.scale.memory_limit / 2**30
-        facts.append(f"{self.jobs} runs at a time, {memory:g} GiB for each of ours")
-        facts += [
-            f"{name}, its start included, without a limit of memory: {given}"
-            for name, given in self.peers.items()
-        ]
+        facts.append(f"{self.resources} of ours")
+        facts += [WORDS.text("peer", name=name, peer=given) for name, given in self.peers.items()]
         statuses = [row["status"] for rows in results.searches.values() for row in rows]
         invalid, failed = (statuses.count(status) for status in (INVALID, FAILED))
-        facts.append(f"plans that are invalid: {invalid}; peers that failed: {failed}")
-        about = f"By the means of the domains ({study.name})."
-        return Report(
-            f"Learning for one task from regressions of its goal ({scale})",
-            INTRODUCTION,
+        facts.append(WORDS.text("wrong", invalid=invalid, failed=failed))
+        return WORDS.report(
+            scale,
             facts,
             {
                 "Tables": all_tables(results),
-                "Claims": [Claim.table(claims(results.searches[study.name]), about)],
+                "Claims": [
+                    Claim.table(
+                        claims(results.searches[study.name]), WORDS.text("about", study=study)
+                    )
+                ],
             },
             "\n\n".join(coverage_table(results, one).text() for one in results.studies),
         )
@@ -176,18 +169,8 @@ def coverage_table(results: TrialResults, study: TrialStudy) -> Table:
     lines.append(["mean of the domains", "", *_cells(means, averages)])
     hours = (_training(results, study, column) for column in columns)
     lines.append(["learning, hours a task", "", *hours])
-    shown = (
-        f"Solved initial states in percent: {study.limit:g} s a state, {study.learn:g} s of "
-        "learning a task for each learner, one core. 'plan' is what hstar plan runs, 'learn' "
-        "searches with the network of hstar learn alone, 'plan --learn' learns within the limit."
-    )
-    if is_paper:
-        shown += (
-            " Below, the paper's: 6 minutes a state, 50 states of all tasks; 600 minutes for "
-            "Boot, AVI and TSL."
-        )
-    title = f"Coverage ({study.name})"
-    return Table(study.name, title, ["domain", "states", *columns], lines, shown)
+    below = f" {WORDS.text('of_paper')}" if is_paper else ""
+    return WORDS.table("coverage", lines, columns, study=study, below=below)
 
 
 def _cells(ours: Sequence[float | None], printed: Sequence[float | None]) -> list[Cell]:
@@ -230,13 +213,7 @@ def together_table(results: TrialResults, study: TrialStudy) -> Table:
         measures = ([(a[name], b[name]) for a, b in both] for name in ("seconds", "length"))
         ratios = (mean_ratio(pairs, 1e-3) for pairs in measures)
         lines.append([column, *map(str, counts), *(number_text(ratio, 2) for ratio in ratios)])
-    shown = (
-        f"Of {len(by_state)} states. 'Seconds' and 'steps' are geometric means of planner / "
-        "default planner over the states that both solved."
-    )
-    headers = ["planner", "solved", "it alone", "default alone", "seconds", "steps"]
-    title = f"Beside the default planner ({study.name})"
-    return Table(f"{study.name}-default", title, headers, lines, shown)
+    return WORDS.table("default", lines, study=study, states=len(by_state))
 
 
 def break_even_table(results: TrialResults, study: TrialStudy) -> Table:
@@ -258,14 +235,7 @@ def break_even_table(results: TrialResults, study: TrialStudy) -> Table:
         texts = [f"{value:.2f}" for value in (network["seconds"], learned, default)]
         said = "use it" if network.get("pays") else "keep the default"
         lines.append([network["subject"], *texts, after, said])
-    shown = (
-        "Seconds of learning, and per state with the network and with the default planner; a "
-        "state that is not solved counts as the limit. The last column is the verdict of hstar "
-        "learn, which saw p1 only."
-    )
-    headers = ["task", "learning", "learned", "default", "breaks even after states", "verdict"]
-    title = f"When learning breaks even ({study.name})"
-    return Table(f"{study.name}-break-even", title, headers, lines, shown)
+    return WORDS.table("break-even", lines, study=study)
 
 
 def all_tables(results: TrialResults) -> list[Table]:

@@ -19,7 +19,7 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from hstar.experiments.study import DEFAULT, Column, Learner, LearnerTask, Learnt, read_toml
+from hstar.experiments.study import Learner, LearnerTask, Learnt, read_columns, read_toml
 from hstar.learning import usable_tasks
 from hstar.planning import Task
 from hstar.runtime import OutOfResources
@@ -154,37 +154,8 @@ LEARNERS: dict[str, Learner] = {
     ),
 }
 
-# The columns of the tables. The paper's blind heuristic is 0 everywhere, so its greedy search is
-# breadth-first; hstar's is 1 at states that are no goals, which orders them alike. Without a
-# potential there is nothing that the network corrects: H^blind.
-BASES = {"h^blind": "blind", "h^add": "hadd", "h^FF": "ff"}
-SHAPED = {"H^blind": "h^blind", "H^add": "h^add", "H^FF": "h^FF"}  # learned column -> its base
-OWN, BESIDE_BASE = "own H", "own H + h^FF"
+COLUMNS = read_columns(__file__)
+BASES = ("h^blind", "h^add", "h^FF")
+SHAPED = ("H^blind", "H^add", "H^FF")
 PEERS = ("GBFS-HGN", "GBFS-H", "GBFS-V", "GBFLS-H", "GBFLS-V")
-LOOKAHEAD, FIRST = {"algorithm": "gbfls"}, {"algorithm": "first-improvement"}
-LAZY = {"algorithm": "lazy", "preferred_by": "ff"}  # with h^FF's preferred operators
-
-
-def _own(*beside: str, **way: Any) -> Column:
-    return Column("own", beside, base="h^FF", has_seeds=True, **way)
-
-
-COLUMNS: dict[str, Column] = {
-    **{name: Column(beside=(heuristic,)) for name, heuristic in BASES.items()},
-    **{name: Column(name, base=base, has_seeds=True) for name, base in SHAPED.items()},
-    "GBFS-HGN": Column("hgn"),
-    "GBFS-H": Column("gnn", decode="h-adjusted"),
-    "GBFS-V": Column("gnn", decode="policy-value"),
-    "GBFLS-H": Column("gnn", way=LOOKAHEAD, decode="h-adjusted"),
-    "GBFLS-V": Column("gnn", way=LOOKAHEAD, decode="policy-value"),
-    OWN: _own(),
-    BESIDE_BASE: _own("ff"),
-    "h^FF, first": Column(None, ("ff",), FIRST, base="h^FF"),
-    "own H, first": _own(way=FIRST),
-    "h^FF, lazy": Column(None, ("ff",), LAZY, base="h^FF"),
-    "own H + h^FF, lazy": _own("ff", way=LAZY),
-    "rollouts": Column("rollouts"),
-    APPENDIX: Column(APPENDIX),
-    "label + train": Column("label + train"),
-    DEFAULT: Column(),
-}
+OWN, BESIDE_BASE = "own H", "own H + h^FF"

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any
 
 from hstar.domains import generate
 from hstar.experiments.bench import SuiteError
-from hstar.experiments.report import COLOURS, Figures, panels, scatter
+from hstar.experiments.report import COLOURS, Figures, draw_line, panels, scatter
 from hstar.experiments.study import (
     SPLITS,
     Claim,
@@ -44,6 +44,7 @@ from hstar.papers.reward_shaping.learners import (
 from hstar.papers.reward_shaping.tables import (
     COMPATIBLE,
     PAPER,
+    WORDS,
     WORKS,
     all_tables,
     appendix,
@@ -57,24 +58,9 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-INTRODUCTION = (
-    "A value function of a domain is learned by reinforcement, without labels: from episodes on "
-    "small problems, with the discounted value of a classical heuristic as potential (Gehring, "
-    "Asai, Chitnis, Silver, Kaelbling, Sohrabi and Katz, 2022). Greedy search with it solves "
-    "larger problems. No checkpoint or seed was chosen on test problems, and no test problem is a "
-    "training problem too. The settings of `own` were chosen with test problems in view."
-)
 SCALES = read_scales(__file__, TrialScale)
 SHAPE = (4, (2.8, 2.3), 6)  # panels in a row, size, size of letters
 GRID = 100  # steps at which cumulative goals are drawn
-ABOUT_RATES = (
-    "Share of test problems solved (y) by number of objects (x), seeds together. A problem counts "
-    "as solved if it took at most the evaluations in the title."
-)
-ABOUT_GOALS = (
-    "Goals reached in training (y) up to a step (x), the mean of seeds; a problem may be solved "
-    "more than once."
-)
 
 
 class RewardShaping(TrialRun):
@@ -86,15 +72,9 @@ class RewardShaping(TrialRun):
     learners = LEARNERS
 
     @classmethod
-    def scale_of(cls, name: str, **options: Any) -> TrialScale:
-        scale = super().scale_of(name, **options)
-        for study in scale.studies:
-            for column in study.columns if study.steps else ():
-                learner = COLUMNS[column].learner
-                kind = "paper" if learner in (*SHAPED, APPENDIX) else learner
-                if kind is not None and kind not in study.steps:
-                    raise ValueError(f"the column {column} needs steps; add --steps {kind}=NUMBER")
-        return scale
+    def kind_of(cls, scale: TrialScale, study: TrialStudy, learner: str) -> str:
+        kind = "paper" if learner in (*SHAPED, APPENDIX) else learner
+        return kind if study.steps else ""
 
     def execute(self) -> TrialResults:
         """Raises SuiteError and PddlError for the problems, too."""
@@ -133,12 +113,13 @@ class RewardShaping(TrialRun):
         if suite is None:
             given = {name: self.directory / "problems" / name for name in scale.generated}
         elif is_paper:
-            folders = {
+            given = {
                 path.name: path
-                for path in sorted(suite.iterdir())
+                for path in sorted(
+                    suite.iterdir(), key=lambda path: (path.name not in PRINTED, path)
+                )
                 if all((path / split).is_dir() and find_problems(path / split) for split in SPLITS)
             }
-            given = {name: folders[name] for name in (*PRINTED, *folders) if name in folders}
         if suite is not None and APPENDIX in names:
             compatible = {name: suite / name for name in COMPATIBLE if find_problems(suite / name)}
         if not given and (is_paper or not compatible):
@@ -166,19 +147,17 @@ class RewardShaping(TrialRun):
             "Figures": figures(results) if results.searches.get(PAPER) else (),
             "What failed": [failed] if failed else (),
         }
-        lines = [f"{claim.verdict:<14} {claim.text}" for claim in found]
+        lines = [Claim.listed(found)] if found else []
         domains = appendix(results)
         if domains:
             good = sum(row["outcome"] == WORKS for row in domains.values())
             lines.append(f"{good} of {len(domains)} domains of appendix A.7 work")
-        about = f"Heuristics as dense rewards ({scale})", INTRODUCTION, self.facts(results)
-        return Report(*about, parts, "\n".join(lines))
+        return WORDS.report(scale, self.facts(results), parts, "\n".join(lines))
 
     def facts(self, results: TrialResults) -> list[str]:
-        memory = self.scale.memory_limit / 2**30
         facts = [
-            *(study.described() for study in results.studies),
-            f"{self.jobs} runs at a time, {memory:g} GiB for each",
+            *map(described, results.studies),
+            self.resources,
             "problems generated here" if self.suite is None else f"problems of {self.suite}",
         ]
         if results.problems:
@@ -187,16 +166,26 @@ class RewardShaping(TrialRun):
         for study in results.studies:
             spent = sum(row["seconds"] for row in results.trainings[study.name])
             searched = sum(row["seconds"] for row in results.searches[study.name])
-            facts.append(f"{study.name}: {spent:.0f} s of learning, {searched:.0f} s of searching")
+            facts.append(WORDS.text("spent", study=study, spent=spent, searched=searched))
         return facts
+
+
+def described(study: TrialStudy) -> str:
+    steps = ", ".join(f"{name} {count}" for name, count in study.steps.items())
+    learning = f"steps: {steps}" if steps else f"{study.learn:g} s for each learner"
+    tests = f"{study.tests} test problems per size" if study.tests else "all test problems"
+    limit = study.max_evaluations
+    most = "" if limit is None else f"{limit} evaluations and "
+    about = {"seeds": len(study.seeds), "learning": learning, "tests": tests, "most": most}
+    return WORDS.text("study", study=study, **about)
 
 
 def figures(results: TrialResults) -> list[Figures]:
     """Those of the paper, in rows."""
     return [
         tuple(evaluation_figures(results)),
-        ((rate_figure(results), f"Figures 1 (right) and 3. {ABOUT_RATES}"),),
-        ((goals_figure(results), f"Figures 4 and 5. {ABOUT_GOALS}"),),
+        ((rate_figure(results), WORDS.text("rates")),),
+        ((goals_figure(results), WORDS.text("goals_curves")),),
     ]
 
 
@@ -209,7 +198,7 @@ def evaluation_figures(results: TrialResults) -> list[tuple[Figure, str]]:
     ).rows
     pairs = [(column, COLUMNS[column].base) for column in found.columns]
     return [
-        (scatter(rows, base, column), f"Figure 1, left: {column} against {base}; a point per seed.")
+        (scatter(rows, base, column), WORDS.text("evaluations", column=column, base=base))
         for column, base in pairs
         if base in found.columns and base is not None
     ]
@@ -231,15 +220,12 @@ def rate_figure(results: TrialResults) -> Figure:
     def draw(axes: Axes, domain: str) -> None:
         limit = PRINTED.get(domain, {}).get("test", {}).get("threshold", found.limit)
         limit = min(limit, found.limit or limit)
-        shown = [*zip(BASES, ["dashed"] * 3, strict=True), *((c, "solid") for c in SHAPED)]
-        shown += [(OWN, "solid"), (BESIDE_BASE, "dotted")]
-        numbers = [*range(3), *range(3), 3, 3]
-        for (column, style), number in zip(shown, numbers, strict=True):
-            points = rates(found, domain, column, limit)
-            if points:
-                x, y = zip(*points, strict=True)
+        shown = [*((c, i, "dashed") for i, c in enumerate(BASES))]
+        shown += [*((c, i, "solid") for i, c in enumerate(SHAPED))]
+        for column, number, style in (*shown, (OWN, 3, "solid"), (BESIDE_BASE, 3, "dotted")):
+            if points := rates(found, domain, column, limit):
                 look: Any = {"color": COLOURS[number], "linestyle": style, "linewidth": 1.0}
-                axes.plot(x, y, marker=".", markersize=4, label=column, **look)
+                draw_line(axes, points, marker=".", markersize=4, label=column, **look)
         axes.set(title=f"{domain} ({limit})", xlabel="objects", ylabel="solved", ylim=(-0.03, 1.03))
 
     return panels(found.domains, draw, *SHAPE)
@@ -263,8 +249,7 @@ def goals_figure(results: TrialResults) -> Figure:
             rows = trainings_of(results, domain, column)
             if rows:
                 curve = goal_curve([row["goal_steps"] for row in rows], rows[0]["steps"])
-                x, y = zip(*curve, strict=True)
-                axes.plot(x, y, color=COLOURS[number], label=column, linewidth=1.0)
+                draw_line(axes, curve, color=COLOURS[number], label=column, linewidth=1.0)
         axes.set(title=domain, xlabel="training step", ylabel="goals reached")
 
     return panels(list(results.problems), draw, *SHAPE)

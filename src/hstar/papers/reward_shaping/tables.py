@@ -20,6 +20,7 @@ from hstar.experiments.study import (
     Spread,
     TrialResults,
     TrialStudy,
+    Wording,
     read_rows,
 )
 from hstar.papers.reward_shaping.learners import (
@@ -32,6 +33,7 @@ from hstar.papers.reward_shaping.learners import (
     SHAPED,
 )
 
+WORDS = Wording(__file__)
 BETTER, WORSE = "▲", "▼"
 PAPER, EQUAL_TIME = "paper", "equal-time"  # names of studies, as APPENDIX
 WORKS = "works"
@@ -114,8 +116,8 @@ def printed(metric: str, domain: str, column: str) -> Spread | None:
 
 
 GROUPS = (
-    ("baselines", tuple(BASES)),
-    ("learned (max of seeds)", tuple(SHAPED)),
+    ("baselines", BASES),
+    ("learned (max of seeds)", SHAPED),
     ("other systems", PEERS),
 )
 
@@ -147,22 +149,11 @@ def coverage_table(results: TrialResults, study: TrialStudy) -> Table:
         count = Cell(str(tests), below=text_of(total) if total else "")
         cells = (_coverage_cell(found, domain, column, tests) for column in columns)
         lines.append([domain, count, *cells])
-    seeds = len(study.seeds)
-    alone = "With one seed there is no deviation: every difference is marked. "
-    shown = (
-        f"Solved test problems, at most {study.max_evaluations} evaluations and {study.limit:g} s "
-        "a problem (what takes longer counts as unsolved). Below, the paper's numbers, on all of "
-        "its own problems and without a limit of time. Learned columns: mean ± standard deviation "
-        f"(max of seeds) of {seeds} seed(s); no seed was chosen by its result. Other systems ran "
-        f"once. {BETTER} and {WORSE}: the base lies below mean - std, or above mean + std. "
-        f"{alone if seeds == 1 else ''}After a slash: how many problems were tried, if not all. "
-        "Evaluations count duplicates and look-ahead; where two heuristics take turns, a state "
-        f"counts once. 'First' is the search that stops an expansion at the first better "
-        f"successor. '{DEFAULT}' is what hstar plan runs, limited by time alone."
-    )
     spans = [("", 2), *((text, len(names)) for text, names in groups if names)]
-    title = "Table 1: coverage"
-    return Table("coverage", title, ["domain", "tests", *columns], lines, shown, spans)
+    seeds = len(study.seeds)
+    marks: dict[str, Any] = {"better": BETTER, "worse": WORSE, "default": DEFAULT}
+    marks["alone"] = f"{WORDS.text('one_seed')} " if seeds == 1 else ""
+    return WORDS.table("coverage", lines, columns, spans, study=study, seeds=seeds, **marks)
 
 
 def _coverage_cell(found: Searches, domain: str, column: str, tests: int) -> Cell:
@@ -183,18 +174,13 @@ def seeds_table(results: TrialResults) -> Table:
 
     def cell(domain: str, column: str) -> Cell:
         share, printed = found.share(domain, column), printed_share(domain, column)
-        text, below = MISSING, ""
-        if share is not None:
-            text = f"{share.mean:.3f} ± {share.std:.3f}, {min(share.values):.3f}"
-        if printed is not None:
-            below = f"{printed.mean:.3f} ± {printed.std:.3f}"
-        return Cell(text, below=below)
+        texts = [
+            "" if one is None else f"{one.mean:.3f} ± {one.std:.3f}" for one in (share, printed)
+        ]
+        text = MISSING if share is None else f"{texts[0]}, {min(share.values):.3f}"
+        return Cell(text, below=texts[1])
 
-    lines = [[domain, *(cell(domain, column) for column in columns)] for domain in found.domains]
-    shown = (
-        "Share of test problems solved: mean ± standard deviation over seeds, and the worst seed."
-    )
-    return Table("seeds", "Spread over seeds", ["domain", *columns], lines, shown)
+    return WORDS.grid("seeds", found.domains, columns, cell)
 
 
 def goals_table(results: TrialResults, study: TrialStudy) -> Table:
@@ -211,23 +197,10 @@ def goals_table(results: TrialResults, study: TrialStudy) -> Table:
             below = (theirs.text, theirs.shown.endswith("*")) if theirs else ("", False)
             cells.append(Cell(text_of(value), column in best, *below))
         lines.append([domain, *cells])
-    shown = (
-        f"Goals reached in {study.steps['paper']} steps of training, mean ± standard deviation of "
-        f"{seeds} seed(s); below, the paper's in {HELD['steps']} steps, of {HELD['seeds']}. "
-        "H^blind has no potential. "
-    )
-    if least_p(seeds, seeds) < limit:
-        shown += (
-            "In bold the largest mean, and all that Wilcoxon's rank-sum test cannot tell from it "
-            f"(p ≥ {limit})."
-        )
-    else:
-        shown += (
-            f"In bold the largest mean. With {seeds} seed(s) the smallest p-value of Wilcoxon's "
-            f"rank-sum test is {least_p(seeds, seeds):.3g}: no difference can be significant "
-            f"(p < {limit}), and ties are not marked."
-        )
-    return Table("goals", "Table 2: goals reached", ["domain", *columns], lines, shown)
+    least = least_p(seeds, seeds)
+    ties = WORDS.text("ties" if least < limit else "no_ties", seeds=seeds, least=least, limit=limit)
+    about: dict[str, Any] = {"study": study, "seeds": seeds, "held": HELD, "ties": ties}
+    return WORDS.table("goals", lines, columns, **about)
 
 
 def best_columns(values: Mapping[str, Spread | None], limit: float) -> set[str]:
@@ -256,14 +229,7 @@ def problems_table(results: TrialResults) -> Table:
             objects = [f"{min(sizes)}-{max(sizes)}", printed.get("objects", "")]
             about = printed.get("parameters", "")
             lines.append([f"{domain}/{split}", about, *counts, *objects, left_out])
-    shown = (
-        "The paper counts the words for types among the objects; ours are the true numbers. "
-        "'Left out' are test problems that say the same as a training problem, whatever their "
-        "names and layout."
-    )
-    headers = ["problems", "parameters in the paper", "count", "in the paper", "objects"]
-    headers += ["in the paper", "left out"]
-    return Table("problems", "Table 3: problems", headers, lines, shown)
+    return WORDS.table("problems", lines)
 
 
 def effort_table(results: TrialResults) -> Table:
@@ -281,13 +247,8 @@ def effort_table(results: TrialResults) -> Table:
     known = [list(filter(None, column)) for column in zip(*ratios.values(), strict=True)]
     means = [statistics.geometric_mean(one) if one else None for one in known]
     lines.append(["geometric mean", *(number_text(mean, 3) for mean in means)])
-    shown = (
-        "Evaluations of the learned heuristic / those of the heuristic it was shaped by: geometric "
-        f"means over test problems and seeds, unsolved problems as {found.limit}. Below 1 learning "
-        "helps."
-    )
     names = [f"{column} / {COLUMNS[column].base}" for column in columns]
-    return Table("effort", "Evaluations against the base", ["domain", *names], lines, shown)
+    return WORDS.table("effort", lines, names, limit=found.limit)
 
 
 def equal_time_table(results: TrialResults, study: TrialStudy) -> Table:
@@ -295,14 +256,8 @@ def equal_time_table(results: TrialResults, study: TrialStudy) -> Table:
     found = searches_of(results, study.name)
     groups = {**{domain: [domain] for domain in found.domains}, "all": found.domains}
     lines = [[name, *_equal_time_cells(found, own, study.limit)] for name, own in groups.items()]
-    shown = (
-        f"Solved test problems, and the geometric mean of seconds (unsolved: {study.limit:g} s). "
-        f"Each learner has {study.learn:g} s and one core for the training problems of a domain, "
-        f"then {study.limit:g} s for each test problem, reading and grounding included. "
-        f"'{DEFAULT}' is what hstar plan runs without flags."
-    )
     columns = (text for column in found.columns for text in (column, "seconds"))
-    return Table("equal-time", "Equal time", ["domain", "tests", *columns], lines, shown)
+    return WORDS.table("equal-time", lines, columns, study=study, default=DEFAULT)
 
 
 def _equal_time_cells(found: Searches, domains: Sequence[str], limit: float) -> list[Cell | str]:
@@ -343,15 +298,7 @@ def compatibility_table(results: TrialResults, study: TrialStudy) -> Table:
         shown = [str(row.get(name, 0)) if row else "" for name in counts]
         lines.append([domain, *shown, row["outcome"] if row else "not in the suite"])
     good = sum(row["outcome"] == WORKS for row in known.values())
-    text = (
-        f"{good} of {len(known)} domains work without errors. Of each, the first "
-        f"{study.tests} problem(s) are learned from for {study.steps['paper']} steps "
-        f"({study.learn:g} s at most) with h^FF as potential, and then searched for at most "
-        f"{study.limit:g} s each with what was learned. "
-        "'Goals' were reached while learning."
-    )
-    headers = ["domain", *counts, "outcome"]
-    return Table("compatibility", "Domains of appendix A.7", headers, lines, text)
+    return WORDS.table("compatibility", lines, good=good, known=len(known), study=study)
 
 
 def all_tables(results: TrialResults) -> list[Table]:

@@ -7,11 +7,11 @@ a Gaussian appears as N (its mean) and as N+clip (its mean, not below the lower 
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import dataclass, field
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
-from hstar.experiments.study import DEFAULT, Column, TrialScale, read_scales
+from hstar.experiments.study import DEFAULT, Column, TrialScale, read_scales, read_toml
 from hstar.slots.objectives import FIXED_SIGMA, OBJECTIVES, Objective, make_objective
 
 DOMAINS = {"blocks": "blocksworld", "ferry": "ferry", "gripper": "gripper", "visitall": "visitall"}
@@ -55,20 +55,14 @@ class Variant:
         return make_objective(self.loss, **{k: v for k, v in given.items() if k in known})
 
 
-def _both(*configuration: str) -> list[Variant]:
-    """A Gaussian and a truncated one: model, then sigma, base and lower bound."""
-    model, *others = configuration
-    return [Variant(model, loss, *others) for loss in ("gaussian", "truncated-gaussian")]
-
-
-GRID = [(sigma, base) for sigma in ("learn", "fixed") for base in ("ff", "none")]
+HELD = read_toml(__file__, "scales.toml")
 ALL = [
-    *(one for group in GRID for one in _both("nlm", *group)),  # Tables 1, 2, 4 and 5
-    # Tables 11 and 12: other lower bounds. A Gaussian's training does not know the bound, only its
-    # clipping does, so the paper's extra Gaussian columns differ from the first by seeds alone.
-    *(one for lower in ("hmax", "blind") for one in _both("nlm", "learn", "ff", lower)),
-    *_both("nlm", "learn", "lmcut"),  # Tables 13 and 14: LM-cut as the heuristic to correct
-    *(one for model in ("linear", "hgn") for group in GRID for one in _both(model, *group)),
+    *(
+        Variant(model, loss, *configuration.split("/"))
+        for model, configurations in HELD["variants"].items()
+        for configuration in configurations
+        for loss in ("gaussian", "truncated-gaussian")
+    ),
     Variant("hgn", "l-gbfs", "learn", "none", "none"),  # Table 10: learning to rank
 ]
 VARIANTS = {variant.name: variant for variant in ALL}
@@ -76,15 +70,10 @@ OURS = "nlm TN:learn/ff/lmcut"
 COLUMNS: dict[str, Column] = {FF: Column(beside=("ff",)), DEFAULT: Column()}
 for _variant in ALL:
     COLUMNS |= _variant.columns
-_NAMED = {  # as scales.toml calls them
-    "ours": [Variant("nlm", "truncated-gaussian")],
-    "baseline": [Variant("nlm", "gaussian")],
-    "linear": [Variant("linear", "truncated-gaussian")],
-    "all": ALL,
-}
 GROUPS = {  # name -> columns
-    name: [column for variant in variants for column in variant.columns]
-    for name, variants in {**_NAMED, **{one.name: [one] for one in ALL}}.items()
+    **HELD["columns"],
+    "all": [column for variant in ALL for column in variant.columns],
+    **{variant.name: list(variant.columns) for variant in ALL},
 }
 
 
@@ -103,6 +92,12 @@ class GaussianScale(TrialScale):
     nlm: Mapping[str, Any] = field(default_factory=dict)
     epochs: int | None = None
     fit_cap: bool = False
+
+    def changed(self, columns: Sequence[str] = (), **options: Any) -> GaussianScale:
+        scale = TrialScale.changed(self, columns, **options)
+        steps = options.get("steps", {})
+        is_given = isinstance(steps, int) or "nlm" in steps
+        return replace(scale, epochs=None) if is_given else scale
 
 
 SCALES = read_scales(__file__, GaussianScale, GROUPS)

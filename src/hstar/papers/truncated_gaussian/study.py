@@ -16,8 +16,10 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import torch
+
 from hstar.domains import SPLITS, generate
-from hstar.experiments.report import COLOURS, Table, cactus, panels, scatter
+from hstar.experiments.report import COLOURS, Table, cactus, draw_line, panels, scatter
 from hstar.experiments.study import (
     BASELINE,
     DEFAULT,
@@ -33,6 +35,7 @@ from hstar.experiments.study import (
     TrialResults,
     TrialRun,
     TrialStudy,
+    Wording,
     choose,
     compare_searches,
     planning_table,
@@ -52,26 +55,24 @@ from hstar.papers.truncated_gaussian.scales import (
 from hstar.papers.truncated_gaussian.tables import TABLES, Measured, build_table, claims
 from hstar.slots import read_model
 from hstar.slots.teachers import LabelOptions, label, read_labels
+from hstar.training import (
+    Dataset,
+    TrainOptions,
+    baseline_mse,
+    dataset_of,
+    default_options,
+    evaluate_model,
+    load_dataset,
+    prepare,
+)
 
 if TYPE_CHECKING:
     import polars as pl
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-    from hstar.training import Dataset
-
 LEARNED = "learned (TN)"
-INTRODUCTION = (
-    "A heuristic is learned from optimal plans of small problems and used in greedy best-first "
-    "search on larger ones. The learned value is the mean of a Gaussian truncated below at an "
-    "admissible heuristic (Núñez-Molina, Asai, Mesejo and Fernández-Olivares, 2024). Training, "
-    "validation and test problems are disjoint."
-)
-ABOUT_LABELS = (
-    "Errors are means over the test problems that A* with LM-cut solved within the limits, the "
-    "easier ones; the paper's own set is larger because its limit was 30 minutes. Planning uses "
-    "all chosen test problems, solved optimally or not."
-)
+WORDS = Wording(__file__)
 LOSSES = {"N": "Gaussian", "TN": "truncated Gaussian"}
 SLOWEST_FIRST = ("hgn", "nlm", "linear")
 
@@ -88,11 +89,12 @@ class TruncatedGaussians(TrialRun):
         named = [column for one in choose("column", GROUPS, columns) for column in GROUPS[one]]
         options["columns"] = [*dict.fromkeys(named), FF, DEFAULT] if named else ()
         scale: GaussianScale = super().scale_of(name, **options)  # type: ignore[assignment]
-        (study,), steps = scale.studies, options.get("steps", {})
-        epochs = None if isinstance(steps, int) or "nlm" in steps else scale.epochs
-        for model in models_of(study) - study.steps.keys() - ({"nlm"} if epochs else set()):
-            raise ValueError(f"models of the kind {model} need steps; add --steps {model}=NUMBER")
-        return replace(scale, epochs=epochs)
+        return scale
+
+    @classmethod
+    def kind_of(cls, scale: GaussianScale, study: TrialStudy, learner: str) -> str:
+        kind = VARIANTS[learner].model if learner else ""
+        return "" if kind == "nlm" and scale.epochs else kind
 
     def labels(self, domain: str, split: str) -> Path:
         return self.directory / "labels" / f"{domain}-{split}.parquet"
@@ -153,17 +155,11 @@ class TruncatedGaussians(TrialRun):
 
     def test_data(self, domain: str) -> Dataset | None:
         """The labelled test states of a domain; None if no test problem was solved."""
-        from hstar.training import dataset_of
-
         path = self.labels(domain, "test")
         labels = read_labels(path)
         return dataset_of(labels, str(path)) if len(labels.rows) else None
 
     def learn(self, learner: str, lesson: LearnerTask) -> Learnt:
-        import torch
-
-        from hstar.training import TrainOptions, evaluate_model, load_dataset, prepare
-
         torch.set_num_threads(1)
         scale, domain, path = self.scale, lesson.subject.domain, lesson.scratch / "model"
         training = load_dataset(self.labels(domain, "train"))
@@ -183,8 +179,6 @@ class TruncatedGaussians(TrialRun):
         return Learnt(read_model(path), facts)
 
     def training_options(self, variant: Variant, study: TrialStudy, states: int) -> dict[str, Any]:
-        from hstar.training import TrainOptions, default_options
-
         scale, objective, model = self.scale, variant.objective, variant.model
         if not scale.fit_cap and "cap" in objective.__dataclass_fields__:
             objective = replace(objective, cap=None)  # type: ignore[call-arg]
@@ -196,8 +190,6 @@ class TruncatedGaussians(TrialRun):
 
     def rows(self, results: TrialResults) -> dict[str, list[Row]]:
         """A row for each training or baseline, for each search, and for each point of a curve."""
-        from hstar.training import baseline_mse
-
         (study,) = results.studies
         metrics: list[Row] = []
         curves: list[Row] = []
@@ -234,8 +226,7 @@ class TruncatedGaussians(TrialRun):
             training.append(f"nlm {self.scale.epochs} passes over its data")
         facts = [
             f"{len(study.seeds)} seed(s), training: {', '.join(training)}",
-            f"search: at most {study.max_evaluations} evaluations, but not for the default "
-            "planner; in the paper's tables unsolved problems count as that",
+            WORDS.text("limits", study=study),
         ]
         names = {OURS: LEARNED, FF: BASELINE, DEFAULT: DEFAULT_LABEL}
         if len(study.seeds) > 1:
@@ -244,26 +235,22 @@ class TruncatedGaussians(TrialRun):
         compared = compare_searches((names[run["column"]].format(**run), run) for run in runs)
         learned, worth = compared.labels[0], planning_table(compared)
         figures = [
-            (cactus(compared.rows), "Problems solved within a number of evaluations."),
-            (cactus(compared.rows, "search_time"), "Problems solved within a number of seconds."),
+            (cactus(compared.rows), WORDS.text("evaluations")),
+            (cactus(compared.rows, "search_time"), WORDS.text("seconds")),
         ]
         if learned != BASELINE:
-            better = "Each test problem; below the diagonal the learned heuristic is better."
-            figures.append((scatter(compared.rows, BASELINE, learned), better))
+            figures.append((scatter(compared.rows, BASELINE, learned), WORDS.text("pairs")))
         failed = results.failures()
-        counted = "They count as unsolved above; their numbers say nothing about a heuristic."
-        curves = figure2(measured), "Figure 2 of the paper: error on validation problems."
         tables = [build_table(number, measured) for number in TABLES]
-        return Report(
-            f"Learned heuristics: truncated Gaussians ({scale})",
-            INTRODUCTION,
+        return WORDS.report(
+            scale,
             facts,
             {
                 "What the learned heuristic is worth": [worth, tuple(figures)],
-                "Runs that failed": [counted, failed] if failed else (),
-                "Learning": [(curves,)],
+                "Runs that failed": [WORDS.text("failed"), failed] if failed else (),
+                "Learning": [((figure2(measured), WORDS.text("curves")),)],
                 "The paper's tables": [
-                    ABOUT_LABELS,
+                    WORDS.text("labels"),
                     self.labelled(study, rows["metrics"]),
                     *(table for table in tables if table.measured),
                 ],
@@ -281,8 +268,7 @@ class TruncatedGaussians(TrialRun):
             for domain in self.scale.domains
         ]
         planned = ", ".join(f"{study.tests} ({model})" for model in [*models_of(study), "ff"])
-        headers = ["domain", "labelled test problems", "their states"]
-        return Table("labelled", "Test problems", headers, [*rows, ["planned for", planned, ""]])
+        return WORDS.table("labelled", [*rows, ["planned for", planned, ""]])
 
 
 def models_of(study: TrialStudy) -> dict[str, None]:
@@ -308,8 +294,7 @@ def figure2(measured: Measured) -> Figure:
         for (variant, name), colour in zip(LOSSES.items(), COLOURS[1::-1], strict=True):
             look: dict[str, Any] = {"color": colour, "linewidth": 0.9, "alpha": 0.8}
             for i, curve in enumerate(measured.curves_of(domain, variant)):
-                label = name if i == 0 else None
-                axes.plot(*zip(*sorted(curve.items()), strict=True), label=label, **look)
+                draw_line(axes, sorted(curve.items()), label=name if i == 0 else None, **look)
         axes.set(title=domain, yscale="log", xlabel="training step", ylabel="validation MSE")
 
     return panels(domains, draw, 2, (3.6, 2.6), 8)
