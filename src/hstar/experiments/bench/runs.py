@@ -106,11 +106,8 @@ def _carry_out(
         Budget().enforced(),  # SIGTERM becomes an exception, so that the workers are ended
         Pool(options.jobs, is_spent=lambda outcome: outcome["error"] == "out of memory") as pool,
     ):
-        for name, (_, job) in runs.items():
-            if name not in rows:
-                pool.submit(name, carry_out, job, time_limit=options.time_limit)
-        while pool:
-            name, outcome = pool.next()
+        missing = [(name, carry_out, job) for name, (_, job) in runs.items() if name not in rows]
+        for name, outcome in pool.answers(missing, options.time_limit):
             if isinstance(outcome, Lost):
                 how = ("out of time", 23) if outcome.overdue else ("crashed", outcome.exit_code)
                 outcome = failed(*how, str(outcome))

@@ -103,10 +103,7 @@ class StudyRun(ABC, Generic[S, R]):
                 yield make(*piece)
             return
         with Pool(self.jobs) as pool:
-            for number, piece in enumerate(pieces):
-                pool.submit(number, make, *piece)
-            while pool:
-                _, answer = pool.next()
+            for _, answer in pool.answers((piece[0], make, *piece) for piece in pieces):
                 if isinstance(answer, Lost):
                     raise RuntimeError(f"a worker process failed: {answer}")
                 yield answer
