@@ -17,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 from hstar import _core
+from hstar.pddl.errors import check_known
 from hstar.runtime.atomic import check_writable
 from hstar.runtime.code import code_digest
 from hstar.runtime.journal import Journal, digest_of
@@ -75,8 +76,7 @@ class LabelOptions:
 
     def __post_init__(self) -> None:
         TEACHERS.find(self.teacher).settings(self.options)
-        if self.cost not in COSTS:
-            raise ValueError(f"unknown cost '{self.cost}'; choose one of {', '.join(COSTS)}")
+        check_known("cost", self.cost, COSTS)
         if self.retries < 0:
             raise ValueError(f"the number of retries must be at least 0, not {self.retries}")
         if self.seed is not None and self.limit_problems is None:
@@ -192,15 +192,14 @@ class _Labelling:
         """Try until every problem is solved or given up. First each for itself. Then, as long as
         two were given the same replacement, the later one of them again."""
         most = min(self.options.jobs or len(os.sched_getaffinity(0)), len(self.candidates))
+        already = len(self.candidates) - len(self._untried())
         with (
             Pool(most, lambda attempt: attempt.peak_memory_kb > LARGE_WORKER_KB) as pool,
-            Progress("labelling", len(self.candidates)) as progress,
+            Progress("labelling", len(self.candidates), already) as progress,
         ):
-            untried = self._untried()
-            progress.already = len(self.candidates) - len(untried)
             if show_progress:
                 self._report(progress)
-            while untried:
+            while untried := self._untried():
                 jobs = (self._job(untried[number]) for number in spread_order(len(untried)))
                 for key, answer in pool.answers(jobs, self.options.time_limit):
                     attempt = _status_of_lost(answer) if isinstance(answer, Lost) else answer
@@ -212,7 +211,6 @@ class _Labelling:
                         pool.add(self._job(following))
                     if show_progress:
                         self._report(progress)
-                untried = self._untried()
 
     def _untried(self) -> list[Key]:
         """What to try next, where no two problems are given the same replacement."""
