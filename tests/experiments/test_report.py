@@ -167,7 +167,7 @@ def test_markdown_table() -> None:
 
 def test_page_is_well_formed_and_stands_alone(rows: pl.DataFrame) -> None:
     odd = run_row("blocks", "p3", "ff", None) | {"error": "crashed", "message": "<b>&broken"}
-    page = build_page([Runs(pl.concat([rows, frame([odd])]), {"date": "a day"})], ["a <file>"])
+    _, page = build_page([Runs(pl.concat([rows, frame([odd])]), {"date": "a day"})], ["a <file>"])
     text = page.to_html()
     read = Reader(text)
     assert all(reference.startswith("#") for reference in read.references)
@@ -231,7 +231,7 @@ def test_models_with_the_same_search_are_told_apart(rows: pl.DataFrame) -> None:
         "default",
     ]
     full = {"searches": {"learned + default": "greedy best-first search, eager; heuristic one"}}
-    page = build_page([Runs(learned, full)], ["runs"]).to_html()
+    page = build_page([Runs(learned, full)], ["runs"])[1].to_html()
     assert "search learned + default" in page and "eager; heuristic one" in page
 
 
@@ -328,7 +328,7 @@ def test_the_report_begins_with_the_verdict_against_the_default_planner(
     headers, lines = verdict_table(compare([Runs(both, {})]))
     assert headers[1:] == ["solved", "evaluations", "seconds", "plan cost"]
     assert lines[-1] == ["default", "3/4", "30.0", "0.0600", "6.00"]
-    page = build_page([Runs(both, {})], ["runs"]).to_html()
+    page = build_page([Runs(both, {})], ["runs"])[1].to_html()
     assert page.index(text.split(".")[0]) < page.index("Unexplained errors")
     assert text in summary_text(both)
     assert "do not include the default planner" in summary_text(rows)

@@ -4,8 +4,7 @@ what does not fit is one clear line. See tests/slots/test_slots.py for `label` a
 from __future__ import annotations
 
 import json
-from collections import deque
-from collections.abc import Callable
+from collections.abc import Iterable, Iterator
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -23,6 +22,7 @@ from hstar.pddl import Problem, parse
 from hstar.planning.search import run
 from hstar.planning.specification import SearchSpecification
 from hstar.planning.task import ground
+from hstar.runtime.pool import Job
 from hstar.runtime.resources import Budget
 from hstar.slots.features import FEATURES
 from hstar.slots.learned_heuristic import LearnedHeuristic
@@ -43,7 +43,7 @@ class Here:
     """A pool that works in this process: workers would import everything again each time."""
 
     def __init__(self, *_: Any) -> None:
-        self.jobs: deque[tuple[Any, Callable[..., Any], tuple[Any, ...]]] = deque()
+        pass
 
     def __enter__(self) -> Here:
         """New workers remember nothing."""
@@ -54,15 +54,9 @@ class Here:
     def __exit__(self, *_: object) -> None:
         pass
 
-    def __len__(self) -> int:
-        return len(self.jobs)
-
-    def submit(self, key: Any, function: Any, *arguments: Any, time_limit: Any = None) -> None:
-        self.jobs.append((key, function, arguments))
-
-    def next(self) -> tuple[Any, Any]:
-        key, function, arguments = self.jobs.popleft()
-        return key, function(*arguments)
+    def answers(self, jobs: Iterable[Job], *_: Any) -> Iterator[tuple[Any, Any]]:
+        for key, function, *arguments in jobs:
+            yield key, function(*arguments)
 
 
 @pytest.fixture(scope="module")

@@ -245,15 +245,15 @@ def misbehave(how: str) -> int:
 
 
 def test_the_pool_reports_what_becomes_of_jobs() -> None:
+    said: list[str] = []
+    jobs = [(how, misbehave, how) for how in ("fine", "exit", "great")]
     with Pool(2) as pool:
-        for how in ("fine", "exit", "great"):
-            pool.submit(how, misbehave, how)
-        answers = dict(pool.next() for _ in range(len(pool)))
+        answers = dict(pool.answers(jobs, tries=3, say=said.append))
         assert (answers["fine"], answers["great"]) == (4, 5)
         assert isinstance(answers["exit"], Lost) and answers["exit"].exit_code == 3
-        pool.submit("raise", misbehave, "raise")
+        assert said == 2 * [f"a worker process died ({answers['exit']}); its job is done again"]
         with pytest.raises(ValueError, match="odd") as caught:
-            pool.next()
+            list(pool.answers([("raise", misbehave, "raise")]))
         assert "misbehave" in caught.value.__notes__[0]
-        pool.submit("again", misbehave, "again")
-        assert pool.next() == ("again", 5)
+        pool.add(("again", misbehave, "again"))
+        assert list(pool.answers()) == [("again", 5)]

@@ -16,6 +16,7 @@ from random import Random
 from typing import TypeAlias
 
 from hstar.domains.generated_problem import GeneratedProblem
+from hstar.pddl.errors import check_known
 
 Parameters: TypeAlias = dict[str, int | float]
 Sizes: TypeAlias = tuple[Parameters, ...]
@@ -119,8 +120,7 @@ class Generator:
         the usual values of the others. `count` problems are spread evenly over the sizes. Raises
         ValueError.
         """
-        if split not in self.splits:
-            raise ValueError(f"unknown split '{split}'; choose one of {', '.join(self.splits)}")
+        check_known("split", split, self.splits)
         usual = self.splits[split]
         chosen = usual.sizes
         if ranges:

@@ -30,6 +30,7 @@ from hstar.domains.canonical import canonical_form
 from hstar.domains.generated_problem import GeneratedProblem
 from hstar.domains.generator import Generator, Parameters
 from hstar.domains.registry import DOMAINS
+from hstar.pddl.errors import check_known
 
 USUAL_SHARES = ("train",) * 7 + ("validation",) * 2 + ("test",)
 LARGE_SHARES = ("test",) * 8 + ("train", "validation")
@@ -76,8 +77,7 @@ def draw(
     `known_forms` caches canonical forms by digest, because the few problems of small sizes are
     drawn many times. Raises ValueError for wrong parameters or an unknown split.
     """
-    if split not in generator.splits:
-        raise ValueError(f"unknown split '{split}'; choose one of {', '.join(generator.splits)}")
+    check_known("split", split, generator.splits)
     size = generator.check(parameters)
     key = json.dumps([generator.name, split, size, seed, retry])
     rng = Random(int.from_bytes(hashlib.sha256(key.encode()).digest(), "big"))

@@ -11,7 +11,7 @@ import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-import numpy as np
+from numpy.random import default_rng  # its import swallows signals, so not during a run
 
 from hstar.learning.options import Watch
 from hstar.learning.trials import (
@@ -81,7 +81,7 @@ class Ladder:
     def _unions(self, number: int, draw: int) -> list[Start]:
         """A problem may be part of a union more than once if there are too few."""
         parts = 2**number
-        rng = np.random.default_rng([self.seed, parts, draw] if draw else [self.seed, parts])
+        rng = default_rng([self.seed, parts, draw] if draw else [self.seed, parts])
         problems = [start.problem for start in self.starts]
         found: list[Start] = []
         for place in range(OTHER_RUNGS):

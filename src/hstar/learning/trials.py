@@ -7,9 +7,10 @@ many units as evaluations of a linear model on Weisfeiler-Leman features would t
 from __future__ import annotations
 
 import math
-from collections import Counter, OrderedDict
+from collections import OrderedDict
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from itertools import takewhile
 from typing import Any
 
 import numpy as np
@@ -246,7 +247,7 @@ def grounded(start: Start, effort: Effort) -> Task | None:
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """A pool, how many of its processes may work, and who is told of deaths among them."""
+    """A pool, how many processes it has, and who is told of deaths among them."""
 
     pool: Pool
     processes: int
@@ -262,36 +263,14 @@ class Workers:
         """Key and answer of each job (key, *arguments) as they end: work(*arguments, effort). No
         more are started once `may_start` is false. A job whose worker dies is tried again. If all
         tries die, it has no answer."""
-        waiting, tries = iter(jobs), Counter[Hashable]()
-        started: dict[Hashable, tuple[Any, ...]] = {}
-        ended = False
-
-        def submit(key: Hashable) -> None:
-            limit = None
-            if effort.work is None:
-                limit = 2 * effort.seconds + effort.grounding_seconds
-            self.pool.submit(key, work, *started[key], effort, time_limit=limit)
-
-        while True:
-            while not ended and len(self.pool) < self.processes:
-                job = next(waiting, None) if may_start() else None
-                ended = job is None
-                if job is not None:
-                    started[job[0]] = job[1:]
-                    submit(job[0])
-            if not len(self.pool):
-                return
-            key, answer = self.pool.next()
-            if not isinstance(answer, Lost):
-                del started[key]
-                yield key, answer
-                continue
-            tries[key] += 1
-            if tries[key] < MOST_TRIES and not answer.overdue:
-                self.say(f"a worker process died ({answer}); its job is done again")
-                submit(key)
-            else:
+        limit = 2 * effort.seconds + effort.grounding_seconds if effort.work is None else None
+        allowed = takewhile(lambda _: may_start(), jobs)
+        full = ((key, work, *arguments, effort) for key, *arguments in allowed)
+        for key, answer in self.pool.answers(full, limit, MOST_TRIES, self.say):
+            if isinstance(answer, Lost):
                 self.say(f"a job is left out: {answer}")
+            else:
+                yield key, answer
 
 
 def is_spent(answer: object) -> bool:

@@ -1,12 +1,12 @@
 """A pool of worker processes, for everything that runs several jobs at a time.
 
     with Pool(processes=4) as pool:
-        pool.submit("first", function, argument, time_limit=60)
-        key, answer = pool.next()
+        for key, answer in pool.answers([("first", function, argument)], time_limit=60):
+            print(key, answer)
 
 A job is a function that can be imported, and its arguments. Each worker runs one job at a time. If
-a worker dies, its job gets the answer `Lost`, and a new worker takes its place. All workers die
-with the process that started them, even if that process is killed.
+a worker dies, a new one takes its place, and its job is done again or gets the answer `Lost`. All
+workers die with the process that started them, even if that process is killed.
 """
 
 from __future__ import annotations
@@ -21,10 +21,10 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable, Hashable
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, Any
+from typing import IO, Any, TypeAlias
 
 import hstar
 from hstar import _core
@@ -32,6 +32,8 @@ from hstar import _core
 COMMAND = (sys.executable, "-P", "-m", "hstar.runtime.worker")
 EXIT_SECONDS = 10.0  # from the end of a worker's output to its exit
 GRACE_SECONDS = 30.0  # past the time limit of a job before its worker is killed: it may be loading
+
+Job: TypeAlias = tuple[Hashable, Callable[..., Any], *tuple[Any, ...]]  # key, function, arguments
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,13 +53,6 @@ class Lost:
         code = self.exit_code
         how = f"exit code {code}" if code >= 0 else f"signal {signal.Signals(-code).name}"
         return ": ".join(filter(None, [f"the process ended with {how}", self.last_words]))
-
-
-@dataclass(frozen=True, slots=True)
-class _Job:
-    key: Hashable
-    call: bytes  # the pickled function and arguments
-    time_limit: float | None
 
 
 class _Worker:
@@ -81,16 +76,16 @@ class _Worker:
         )
         assert self.process.stdin is not None and self.process.stdout is not None
         self.requests, self.answers = self.process.stdin, self.process.stdout
-        self.job: _Job | None = None
+        self.job: Job | None = None
         self.kill_at = math.inf
         self.overdue = False
         self._send(pickle.dumps([path or os.getcwd() for path in sys.path]))
 
-    def start(self, job: _Job) -> None:
+    def start(self, job: Job, time_limit: float | None) -> None:
         self.job = job
-        limit = math.inf if job.time_limit is None else job.time_limit + GRACE_SECONDS
+        limit = math.inf if time_limit is None else time_limit + GRACE_SECONDS
         self.kill_at = _core.monotonic_seconds() + limit
-        self._send(job.call)
+        self._send(pickle.dumps((job[1], job[2:])))
 
     def _send(self, content: bytes) -> None:
         with contextlib.suppress(BrokenPipeError):  # it is dead, so its output ends as well
@@ -129,7 +124,7 @@ class Pool:
     def __init__(self, processes: int, is_spent: Callable[[Any], bool] = lambda _: False) -> None:
         self._processes = processes
         self._is_spent = is_spent
-        self._waiting: collections.deque[_Job] = collections.deque()
+        self._added: collections.deque[Job] = collections.deque()
         self._workers: list[_Worker] = []
         self._selector = selectors.DefaultSelector()
 
@@ -141,45 +136,48 @@ class Pool:
             self._end(worker)
         self._selector.close()
 
-    def __len__(self) -> int:
-        """How many jobs have no answer yet."""
-        return len(self._waiting) + sum(worker.job is not None for worker in self._workers)
+    def add(self, job: Job) -> None:
+        """One more job for `answers`, before those that it has not taken yet."""
+        self._added.append(job)
 
-    def submit(
+    def answers(
         self,
-        key: Hashable,
-        function: Callable[..., Any],
-        *arguments: Any,
+        jobs: Iterable[Job] = (),
         time_limit: float | None = None,
-    ) -> None:
-        """Add a job. Jobs start in the order in which they are submitted."""
-        self._waiting.append(_Job(key, pickle.dumps((function, arguments)), time_limit))
-
-    def next(self) -> tuple[Any, Any]:
-        """Wait for a job: its key, and what it returned, or `Lost` if its worker died.
-
-        Raises what the job raised.
-        """
+        tries: int = 1,
+        say: Callable[[str], None] = print,
+    ) -> Iterator[tuple[Any, Any]]:
+        """The key of each job and what it returned, as they end. A job is taken when a process is
+        free for it. One whose worker dies is tried so often, unless it ignored the time limit, and
+        then gives `Lost`. Raises what a job raised."""
+        coming, deaths = iter(jobs), collections.Counter[Hashable]()
         while True:
-            self._start_jobs()
-            for key, _ in self._selector.select(self._seconds_until_overdue()):
-                worker: _Worker = key.data
+            idle = [worker for worker in self._workers if worker.job is None]
+            while idle or len(self._workers) < self._processes:
+                job = self._added.popleft() if self._added else next(coming, None)
+                if job is None:
+                    break
+                worker = idle.pop() if idle else self._add_worker()
+                worker.start(job, time_limit)
+            if len(idle) == len(self._workers):
+                return
+            for ready, _ in self._selector.select(self._seconds_until_overdue())[:1]:
+                worker = ready.data
                 job, (returned, answer) = worker.job, worker.receive()
                 worker.job = None
-                if not returned or isinstance(answer, Lost) or self._is_spent(answer):
+                is_lost = isinstance(answer, Lost)
+                if not returned or is_lost or self._is_spent(answer):
                     self._end(worker)
                 if not returned:
                     raise answer
-                if job is not None:  # else it died while it was idle
-                    return job.key, answer
-
-    def _start_jobs(self) -> None:
-        idle = [worker for worker in self._workers if worker.job is None]
-        while self._waiting and (idle or len(self._workers) < self._processes):
-            worker = idle.pop() if idle else self._add_worker()
-            worker.start(self._waiting.popleft())
-        if not len(self):
-            raise ValueError("the pool has no job to wait for")
+                if job is None:  # it died while it was idle
+                    continue
+                deaths[job[0]] += is_lost
+                if is_lost and deaths[job[0]] < tries and not answer.overdue:
+                    say(f"a worker process died ({answer}); its job is done again")
+                    self.add(job)
+                else:
+                    yield job[0], answer
 
     def _add_worker(self) -> _Worker:
         worker = _Worker()

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import json
 import os
 import platform
@@ -25,7 +24,7 @@ from hstar.planning.heuristics import is_model_file
 from hstar.planning.specification import DEFAULT, USUAL, SearchSpecification
 from hstar.runtime.atomic import check_writable, write_atomically
 from hstar.runtime.code import code_digest
-from hstar.runtime.journal import Journal
+from hstar.runtime.journal import Journal, digest_of
 from hstar.runtime.pool import Lost, Pool
 from hstar.runtime.progress import Progress
 from hstar.runtime.resources import Budget, OutOfResources
@@ -106,11 +105,8 @@ def _carry_out(
         Budget().enforced(),  # SIGTERM becomes an exception, so that the workers are ended
         Pool(options.jobs, is_spent=lambda outcome: outcome["error"] == "out of memory") as pool,
     ):
-        for name, (_, job) in runs.items():
-            if name not in rows:
-                pool.submit(name, carry_out, job, time_limit=options.time_limit)
-        while pool:
-            name, outcome = pool.next()
+        missing = [(name, carry_out, job) for name, (_, job) in runs.items() if name not in rows]
+        for name, outcome in pool.answers(missing, options.time_limit):
             if isinstance(outcome, Lost):
                 how = ("out of time", 23) if outcome.overdue else ("crashed", outcome.exit_code)
                 outcome = failed(*how, str(outcome))
@@ -136,16 +132,10 @@ def _find_algorithms(options: BenchOptions) -> list[_Algorithm]:
         training = metadata.get("training", {})
         seed = training.get("seed", training.get("options", {}).get("seed"))
         seed = None if seed is None else int(seed)
-        found.append(_Algorithm(one, ready, heuristic, seed, _digest(one.files)))
+        content = b"".join(Path(file).read_bytes() for file in one.files)
+        digest = digest_of(content) if one.files else ""
+        found.append(_Algorithm(one, ready, heuristic, seed, digest))
     return found
-
-
-def _digest(files: list[str]) -> str:
-    """Changes with the content of the files; empty without any."""
-    content = hashlib.sha256()
-    for name in files:
-        content.update(Path(name).read_bytes())
-    return content.hexdigest() if files else ""
 
 
 def _plan(options: BenchOptions, instance: Instance, algorithm: _Algorithm) -> tuple[Row, Row]:
@@ -157,7 +147,7 @@ def _plan(options: BenchOptions, instance: Instance, algorithm: _Algorithm) -> t
     where = instance.suite, instance.problem
     key = [instance.digest, algorithm.digest, said, *limits.values(), *where, options.seed]
     row = {
-        "run": hashlib.sha256(json.dumps(key).encode()).hexdigest()[:16],
+        "run": digest_of(json.dumps(key))[:16],
         "suite": instance.suite,
         "domain": instance.domain_name,
         "problem": instance.problem,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import hashlib
 import os
 import re
 from collections import Counter
@@ -15,6 +14,7 @@ from typing import Any
 from hstar.pddl import Domain, UnsupportedPddlError, find_domain, parse_domain, parse_problem
 from hstar.pddl.errors import InputFileError
 from hstar.pddl.locate import find_problems, natural_order
+from hstar.runtime.journal import digest_of
 
 _PUZZLE = re.compile(r"(cube|tiles|pancake|topspin)[\w-]*:")
 
@@ -84,7 +84,7 @@ def _instance(problem_path: Path, domains: dict[Path, Domain | None]) -> Instanc
         domain_name=domain.name if domain is not None else problem_path.parent.name,
         problem=problem_path.name,
         source={"domain_path": str(domain_path), "problem_path": str(problem_path)},
-        digest=hashlib.sha256(content).hexdigest(),
+        digest=digest_of(content),
     )
 
 
@@ -119,7 +119,7 @@ def _scrambles(text: str) -> list[Instance]:
     found = []
     for problem, state in states:
         source = {"puzzle": name, "state": state.tolist()}
-        digest = hashlib.sha256(f"{name} {state.tolist()}".encode()).hexdigest()
+        digest = digest_of(f"{name} {state.tolist()}")
         found.append(Instance(name, name, problem, source, digest))
     return found
 

@@ -31,11 +31,14 @@ def write_report(
     names = [escape(Path(path).name) for path in inputs]
     if len(set(names)) < len(names):
         names = [escape(str(path)) for path in inputs]
-    build_page(runs, names, title).write(output)
-    return compare(runs, names)
+    found, page = build_page(runs, names, title)
+    page.write(output)
+    return found
 
 
-def build_page(runs: Sequence[Runs], names: Sequence[str], title: str = "Benchmark") -> Page:
+def build_page(
+    runs: Sequence[Runs], names: Sequence[str], title: str = "Benchmark"
+) -> tuple[Comparison, Page]:
     found = compare(runs, names)
     means = (
         "Mean of the values requested over all problems, unsolved ones counted as the limit. "
@@ -64,7 +67,7 @@ def build_page(runs: Sequence[Runs], names: Sequence[str], title: str = "Benchma
         "# How it was measured",
         _provenance(runs, names),
     ]
-    return Page(title, parts)
+    return found, Page(title, parts)
 
 
 def summary_text(rows: pl.DataFrame) -> str:

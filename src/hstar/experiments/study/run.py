@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import time
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any, ClassVar, Generic, Self, TypeAlias, TypeVar
@@ -87,29 +87,20 @@ class StudyRun(ABC, Generic[S, R]):
         return True
 
     def carry_out(self, what: str, pieces: Sequence[Piece]) -> list[Any]:
-        """What all pieces hold, after those that are not there yet have been made."""
+        """What all pieces hold, after those that are not there yet have been made, by up to `jobs`
+        processes."""
         missing = [piece for piece in pieces if not piece[0].is_file()]
         if missing:
             self.say(f"{what}, {len(missing)} parts")
-            with Progress(what, len(missing)) as progress:
-                for count, text in enumerate(self._made(missing), start=1):
-                    progress.update(count, text)
+            here = ((piece[0], make(*piece)) for piece in missing)
+            jobs = ((piece[0], make, *piece) for piece in missing)
+            with Progress(what, len(missing)) as progress, Pool(self.jobs) as pool:
+                made = here if self.jobs == 1 else pool.answers(jobs)
+                for count, (_, said) in enumerate(made, start=1):
+                    if isinstance(said, Lost):
+                        raise RuntimeError(f"a worker process failed: {said}")
+                    progress.update(count, said)
         return [read_part(part) for part, *_ in pieces]
-
-    def _made(self, pieces: Sequence[Piece]) -> Iterator[str]:
-        """A line about each piece, as they come from up to `jobs` processes."""
-        if self.jobs == 1:
-            for piece in pieces:
-                yield make(*piece)
-            return
-        with Pool(self.jobs) as pool:
-            for number, piece in enumerate(pieces):
-                pool.submit(number, make, *piece)
-            while pool:
-                _, answer = pool.next()
-                if isinstance(answer, Lost):
-                    raise RuntimeError(f"a worker process failed: {answer}")
-                yield answer
 
 
 def make(part: Path, work: Callable[..., Any], arguments: tuple[Any, ...]) -> str:

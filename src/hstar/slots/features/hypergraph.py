@@ -33,6 +33,7 @@ from numpy.typing import NDArray
 from torch import Tensor
 from torch.nn.functional import embedding_bag
 
+from hstar.pddl.errors import check_known
 from hstar.planning.space import state_rows
 from hstar.planning.task import Task, parse_atom
 
@@ -120,8 +121,7 @@ def needed_slots(hypergraphs: Iterable[Hypergraph]) -> tuple[int, int]:
 
 def build_hypergraph(task: Task, cost: str = "normal") -> Hypergraph:
     """The hypergraph of a task; with cost "one" every edge costs 1. Raises ValueError."""
-    if cost not in COSTS:
-        raise ValueError(f"unknown cost type '{cost}'; choose one of {', '.join(COSTS)}")
+    check_known("cost type", cost, COSTS)
     atoms: dict[str, int] = {}
     fact_nodes = np.full(task.num_facts, -1, dtype=np.int32)
     for fact in range(task.num_facts):

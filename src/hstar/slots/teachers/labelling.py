@@ -17,10 +17,11 @@ from pathlib import Path
 from typing import Any
 
 from hstar import _core
+from hstar.pddl.errors import check_known
 from hstar.runtime.atomic import check_writable
 from hstar.runtime.code import code_digest
 from hstar.runtime.journal import Journal, digest_of
-from hstar.runtime.pool import Lost, Pool
+from hstar.runtime.pool import Job, Lost, Pool
 from hstar.runtime.progress import Progress
 from hstar.runtime.resources import Budget, OutOfResources
 from hstar.runtime.version import VERSION
@@ -75,8 +76,7 @@ class LabelOptions:
 
     def __post_init__(self) -> None:
         TEACHERS.find(self.teacher).settings(self.options)
-        if self.cost not in COSTS:
-            raise ValueError(f"unknown cost '{self.cost}'; choose one of {', '.join(COSTS)}")
+        check_known("cost", self.cost, COSTS)
         if self.retries < 0:
             raise ValueError(f"the number of retries must be at least 0, not {self.retries}")
         if self.seed is not None and self.limit_problems is None:
@@ -191,30 +191,26 @@ class _Labelling:
     def _attempt_all(self, show_progress: bool) -> None:
         """Try until every problem is solved or given up. First each for itself. Then, as long as
         two were given the same replacement, the later one of them again."""
-        jobs = min(self.options.jobs or len(os.sched_getaffinity(0)), len(self.candidates))
+        most = min(self.options.jobs or len(os.sched_getaffinity(0)), len(self.candidates))
+        already = len(self.candidates) - len(self._untried())
         with (
-            Pool(jobs, lambda attempt: attempt.peak_memory_kb > LARGE_WORKER_KB) as pool,
-            Progress("labelling", len(self.candidates)) as progress,
+            Pool(most, lambda attempt: attempt.peak_memory_kb > LARGE_WORKER_KB) as pool,
+            Progress("labelling", len(self.candidates), already) as progress,
         ):
-            untried = self._untried()
-            progress.already = len(self.candidates) - len(untried)
             if show_progress:
                 self._report(progress)
-            while untried:
-                for number in spread_order(len(untried)):
-                    self._submit(untried[number], pool)
-                while pool:
-                    key, answer = pool.next()
+            while untried := self._untried():
+                jobs = (self._job(untried[number]) for number in spread_order(len(untried)))
+                for key, answer in pool.answers(jobs, self.options.time_limit):
                     attempt = _status_of_lost(answer) if isinstance(answer, Lost) else answer
                     if attempt.status in ("terminated", "interrupted"):
                         raise OutOfResources("terminated", 143)
                     self.journal.write(_name(key), attempt.to_bytes(), self._digest_of(key))
                     self.candidates[key[0]].attempts[key[1]] = attempt
                     for following in self._next_attempt(key[0]):
-                        self._submit(following, pool)
+                        pool.add(self._job(following))
                     if show_progress:
                         self._report(progress)
-                untried = self._untried()
 
     def _untried(self) -> list[Key]:
         """What to try next, where no two problems are given the same replacement."""
@@ -230,7 +226,7 @@ class _Labelling:
                 taken.add(content)
         return untried
 
-    def _submit(self, key: Key, pool: Pool) -> None:
+    def _job(self, key: Key) -> Job:
         candidates, retry = self.candidates[key[0]], key[1]
         problem = candidates.problem
         replaced = f" (retry {retry})" if retry > problem.retry else ""
@@ -245,7 +241,7 @@ class _Labelling:
             **self.limits,
             given=self.given and self.given.get(problem.file),
         )
-        pool.submit(key, attempt, time_limit=self.options.time_limit)
+        return key, attempt
 
     def _next_attempt(self, index: int) -> list[Key]:
         """The next attempt at a problem, if it needs one that the journal does not hold."""
