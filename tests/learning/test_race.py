@@ -99,7 +99,7 @@ def test_trials_cover_the_first_problems_of_a_rung(tmp_path: Path) -> None:
         left = iter(range(most))
         with Pool(1, is_spent) as pool:
             watch: Any = SimpleNamespace(read=kept.get, keep=kept.__setitem__, show=shown.append)
-            trials = RungTrials(Workers(pool, 1, shown.append), watch, LIMIT)
+            trials = RungTrials(Workers(pool, shown.append), watch, LIMIT)
             effort = Effort(60.0, None, 2**30)
             return trials.on_rung(rung, ways, effort, lambda: next(left, None) is not None)
 

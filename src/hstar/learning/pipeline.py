@@ -102,7 +102,7 @@ def learn(
         check_features(recipe, len(tasks))
         parts = split(tasks, recipe.most_held_out, options.seed, own)
         say(parts.text)
-        workers = Workers(pool, options.processes, say)
+        workers = Workers(pool, say)
         maker = ModelMaker(recipe, options, parts, workers, watch, own)
         return LearningRun(recipe, options, maker).run()
 
@@ -168,7 +168,8 @@ class LearningRun:
         if not models:
             why = "no training problem was labelled within the limits"
             if self.maker.labelled:
-                why = "no model could be made of the labels"
+                labelled = count(self.maker.labelled, "problem")
+                why = f"no model of the labels of {labelled} could be made"
             if ended:
                 why = f"{ENDS[ended]} before there was a model"
             verdict = Verdict(DEFAULT, f"keep the default planner, because {why}")
@@ -187,9 +188,9 @@ class LearningRun:
         if is_early and models and not ended:
             self.say(f"everything was tried after {gone:.0f} of {self.options.seconds:.0f} s")
         result = next((one.result for one in self.trials.made.values() if one.result), None)
-        made, labelled = len(models), self.maker.labelled
+        counts = self.maker.labelled, len(models)
         unfinished = interrupted or (bool(ended) and (is_early or not self.options.is_timed))
-        return Outcome(file, label, verdict, labelled, made, gone, interrupted, unfinished, result)
+        return Outcome(file, label, verdict, *counts, gone, interrupted, unfinished, result)
 
     # Race
 

@@ -247,10 +247,9 @@ def grounded(start: Start, effort: Effort) -> Task | None:
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """A pool, how many processes it has, and who is told of deaths among them."""
+    """A pool, and who is told of deaths among its processes."""
 
     pool: Pool
-    processes: int
     say: Say
 
     def answers(
