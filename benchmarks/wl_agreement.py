@@ -5,7 +5,8 @@
 For the last problem of a level in each domain of SUITE (as in learning_track.py): greedy searches
 with random weights on the features, for 0 to 4 rounds, set and multiset, with and without statics
 and orders of goals. Each search must take the same way with values that follow it and with values
-from scratch, and all counts must be those of the plain definition (tests/slots/test_wl.py).
+from scratch, and all counts must be those of the plain definition in
+tests/slots/features/test_wl.py.
 """
 
 from __future__ import annotations

@@ -16,7 +16,7 @@ from hstar.slots.pattern_network import read_learned
 from hstar.training.certified.certificate import verify_file
 from hstar.training.certified.sweep import SweepOptions
 
-MODELS = Path(__file__).parents[2] / "models"
+MODELS = Path(__file__).parents[3] / "models"
 WANTED = {"8-corner": 8.76, "8-corner-small": 8.70, "6-edge": 7.30, "7-edge": 7.70}
 WANTED |= {"delta-6-4": 1.45}
 BAD_INPUT = 31

@@ -23,7 +23,7 @@ from hstar.slots.teachers.states import atoms_of_states, states_of_atoms
 from hstar.training.dataset import load_dataset
 
 GOLDEN = "e8698c82c20febf9"  # of the labels of two small problems
-EXAMPLES = Path(__file__).parents[2] / "examples"
+EXAMPLES = Path(__file__).parents[3] / "examples"
 
 
 @pytest.mark.parametrize("name", list(TEACHERS))

@@ -1,6 +1,6 @@
 """Orders of goals, which Weisfeiler-Leman graphs show: the plain definition, by hand.
 
-tests/slots/test_wl.py compares the core with this definition.
+tests/slots/features/test_wl.py compares the core with this definition.
 """
 
 from __future__ import annotations
