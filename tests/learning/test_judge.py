@@ -47,7 +47,10 @@ def test_as_many_solved_but_faster_is_worth_it() -> None:
     assert found.use == "learned" and "solves as many, faster: use it" in found.sentence
     assert found.effort_ratio == pytest.approx(0.1)
     slower = verdict(score(*[SLOW] * 6), score(*[QUICK] * 6))
-    assert slower.use == "default" and "takes 10 times as long: keep" in slower.sentence
+    assert (
+        slower.use == "default"
+        and "takes 10 times as long where both solve: keep" in slower.sentence
+    )
     for seconds in (0.95, 1.03):
         same = verdict(score(*[(seconds, 10.0)] * 6), score(*[SLOW] * 6))
         assert same.use == "default" and "is not noticeably better" in same.sentence

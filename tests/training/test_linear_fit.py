@@ -101,6 +101,12 @@ def test_objectives(objective: str, lesson: Lesson) -> None:
         assert np.mean(errors) < 0.5
 
 
+def test_a_loss_that_the_core_does_not_have_is_refused(lesson: Lesson) -> None:
+    """It must not be fitted by another one."""
+    with pytest.raises(ValueError, match="the core has no loss for the objective 'l-star'"):
+        linear_model(lesson, FEATURES, "l-star")
+
+
 def test_only_the_squared_objective_needs_distances(tasks: list[Task]) -> None:
     """Without values beside plans the distances of the plans' own states remain."""
     plan, plain = optimal_plan(tasks[0]), from_plans(tasks[:1])

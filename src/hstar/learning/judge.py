@@ -98,7 +98,7 @@ class Weighing:
         if self.effort.favours > 0 and time * NOTICEABLE <= 1:
             return (FASTER if self.solved.signs else AS_MANY), self.effort.chance
         if self.effort.favours < 0 and time >= NOTICEABLE:
-            return f"takes {time:.2g} times as long", self.effort.chance
+            return f"takes {time:.2g} times as long where both solve", self.effort.chance
         if self.cost.favours > 0 and cost is not None and cost * NOTICEABLE <= 1:
             return CHEAPER, self.cost.chance
         return "is not noticeably better", max(self.solved.chance, self.effort.chance)

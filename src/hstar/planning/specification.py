@@ -154,7 +154,8 @@ class SearchSpecification:
         entry.check_edges(self.heuristics)
         for name, value in self.said().items():
             takers = [search for search, one in SEARCHES.items() if name in one.options]
-            is_usual = not value or value == self.options()[name].default
+            # Any algorithm can do without preferred operators.
+            is_usual = value == self.options()[name].default or (name == "preferred" and not value)
             if takers and name not in entry.options and not is_usual:
                 fitting = ", ".join(takers)
                 raise ValueError(f"{self.algorithm} does not take '{name}'; choose {fitting}")

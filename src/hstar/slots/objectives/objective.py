@@ -34,7 +34,7 @@ class Objective:
     """`batches` says what a training step sees: "states", or the "pairs" of one problem. `score` is
     the metric that the best weights are chosen by: "loss", or "mse" where outputs are estimates of
     h*. `decodes` names the decodes that fit, the default first. `fits` names what can train it:
-    "torch" takes `loss`, and "mlp" and "linear" have the same loss in the core."""
+    "torch" takes `loss`; "mlp" and "linear" only if the core has the same loss."""
 
     name: ClassVar[str]
     form: ClassVar[str]

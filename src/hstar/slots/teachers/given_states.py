@@ -25,7 +25,10 @@ from hstar.slots.teachers.labels import LabelRows
 from hstar.slots.teachers.states import LatestStates, fact_sets
 from hstar.slots.teachers.teacher import SamplingTask, one_of, sampling_teacher, whole_number
 
-SEARCHES = {"default": DEFAULT_PLANNER, "ff": SearchSpecification("ff", "gbfs", cost="one")}
+LABELLING_SEARCHES = {
+    "default": DEFAULT_PLANNER,
+    "ff": SearchSpecification("ff", "gbfs", cost="one"),
+}
 AT_ONCE = 8  # searches between two looks at the time and the number of states
 SHARE = 0.1  # of the time left, for one search
 END_SHARE = 0.05  # of the time, to hand over what was found
@@ -56,7 +59,9 @@ def sample_given_states(
     walks: Annotated[int, whole_number(0), "the most walks from the start"] = 1000,
     steps: Annotated[int, whole_number(0), "the most steps of a walk"] = 200,
     search: Annotated[
-        str, one_of(*SEARCHES), "the search; default: that of hstar plan, others with h^FF"
+        str,
+        one_of(*LABELLING_SEARCHES),
+        "the search; default: that of hstar plan, others with h^FF",
     ] = "default",
     expansions: Annotated[int, whole_number(1), "the most per search"] = 100_000,
 ) -> LabelRows:
@@ -64,7 +69,7 @@ def sample_given_states(
     states so far. Raises NothingToRegress, NothingSolved, OutOfResources."""
     task, own = wanted.task, earlier(wanted.budget)
     check_goal(task)
-    options = SEARCHES[search]
+    options = LABELLING_SEARCHES[search]
     settings = options.for_core(task)
     settings.max_expansions = expansions
     found = LatestStates(task, wanted.states)

@@ -30,6 +30,7 @@ from hstar.training.dataset import no_plans, open_states
 from hstar.training.fit import Fit, Lesson, Limits, ModelRow
 from hstar.training.fit.choices import Choices, all_choices
 
+LOSSES = {"squared": "squared", "l-gbfs": "logistic"}  # what the core calls them
 Colours = NDArray[np.uint64]
 
 
@@ -80,8 +81,9 @@ def _fit(
         if objective == "rank-svm":
             found = _core.rank_svm(*rows, config["width"], **limits)
         else:
-            loss = "squared" if objective == "squared" else "logistic"
-            found = _core.newton_fit(*rows, config["width"], loss, targets, **limits)
+            if objective not in LOSSES:
+                raise ValueError(f"the core has no loss for the objective '{objective}'; use torch")
+            found = _core.newton_fit(*rows, config["width"], LOSSES[objective], targets, **limits)
     weights, passes, converged = found
     made = {"method": objective, "plans": len(choices), "rows": len(rows[0]) - 1}
     return weights, {**made, "passes": passes, "converged": converged}
