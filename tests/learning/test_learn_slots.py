@@ -121,8 +121,8 @@ def test_slots_in_the_learner(
     if outcome.file is None:
         wrong = [one for one in reasons(teacher, features, objective) if one in " ".join(said)]
         assert wrong, said
-        said = r"no model of the labels of \d+ problems? could be made$"
-        assert re.search(said, outcome.verdict.sentence)
+        none_made = r"no model of the labels of \d+ problems? could be made$"
+        assert re.search(none_made, outcome.verdict.sentence)
         legal = with_open_variables(features, objective)[1]
         if legal is None or "--base none" not in wrong[0]:
             return

@@ -172,7 +172,7 @@ def test_an_own_heuristic(tmp_path: Path) -> None:
     env.reset()
     assert act(env, "(press a)")[1] == pytest.approx(-1 - 0.5 * 1.5 + 1.5)
     env = lamp_environment(tmp_path, goal, heuristic=lambda states: [math.nan] * len(states))
-    with pytest.raises(ValueError, match="the heuristic returned NaN"):
+    with pytest.raises(ValueError, match="the heuristic 'your function' returned NaN"):
         env.reset()
 
 

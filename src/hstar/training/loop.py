@@ -10,6 +10,7 @@ CPU, with the same bytes as an undisturbed one. Torch's global settings stay as 
 
 from __future__ import annotations
 
+import glob
 import math
 import os
 import time
@@ -99,7 +100,9 @@ class Loop:
         partial = Path(f"{os.fspath(output)}.partial")
         self.run(partial, report)
         write_model(output, self.model_file())
-        partial.unlink(missing_ok=True)
+        halves = partial.parent.glob(f".{glob.escape(partial.name)}.*")  # what a kill left
+        for path in (partial, *halves):
+            path.unlink(missing_ok=True)
         return self
 
     def model_file(self) -> ModelFile:
