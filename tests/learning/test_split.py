@@ -11,7 +11,10 @@ from label_folders import write_folder
 from small_domains import BLOCKS, problem_text
 
 from hstar.domains.walks import walk_states
+from hstar.learning.options import LearnOptions
+from hstar.learning.pipeline import learn
 from hstar.learning.race import FIRST_RUNG, Ladder, problem_starts
+from hstar.learning.recipe import RECIPES
 from hstar.learning.split import split, usable_tasks
 from hstar.pddl import parse
 from hstar.planning.search import run
@@ -121,3 +124,10 @@ def test_a_problem_too_large_to_ground_is_left_out(tmp_path: Path) -> None:
         usable_tasks([giant], Budget.starting_now(0.3, None), lambda _: None)
     with pytest.raises(OutOfResources, match="out of memory"):
         usable_tasks([giant], Budget(memory_bytes=1), lambda _: None)
+
+
+def test_one_problem_may_take_all_the_time_to_ground(tmp_path: Path) -> None:
+    """There is nothing else to learn from."""
+    giant = parse(*large_grounding(tmp_path))
+    with pytest.raises(OutOfResources, match="out of time"):
+        learn([giant], RECIPES["problem"], LearnOptions(seconds=1.0), Budget())

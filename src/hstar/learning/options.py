@@ -59,7 +59,7 @@ class LearnOptions:
 
     @property
     def preparing_seconds(self) -> float:
-        """To read a problem, and again to ground it; what takes longer is left out."""
+        """To read one of many problems, and again to ground it; what takes longer is left out."""
         short = min(LEAST_PREPARING, SHORT_PREPARING_SHARE * self.seconds)
         return max(PREPARING_SHARE * self.seconds, short) if self.is_timed else math.inf
 

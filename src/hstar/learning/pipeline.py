@@ -98,7 +98,8 @@ def learn(
         if watch.before:
             say(f"going on after {watch.before:.0f} s")
         own = budget.within(options.seconds_left(watch.before))
-        tasks = usable_tasks(problems, own, say, options.preparing_seconds)
+        each = options.preparing_seconds if len(problems) > 1 else math.inf
+        tasks = usable_tasks(problems, own, say, each)
         check_features(recipe, len(tasks))
         parts = split(tasks, recipe.most_held_out, options.seed, own)
         say(parts.text)
