@@ -21,17 +21,20 @@ from hstar.experiments.study import (
     trials,
 )
 from hstar.experiments.study.subjects import Generated
-from hstar.papers.reward_shaping.learners import APPENDIX, COLUMNS, LEARNERS, SHAPED
-from hstar.papers.reward_shaping.study import SCALES, RewardShaping
-from hstar.papers.reward_shaping.tables import (
+from hstar.papers.reward_shaping.learners import (
+    APPENDIX,
+    AS_RUN,
+    COLUMNS,
     EQUAL_TIME,
+    LEARNERS,
     PAPER,
-    WORKS,
-    appendix,
-    compatibility_table,
+    SHAPED,
 )
+from hstar.papers.reward_shaping.study import SCALES, RewardShaping
+from hstar.papers.reward_shaping.tables import WORKS, appendix, compatibility_table
 from hstar.runtime.journal import JournalError
 from hstar.runtime.resources import OutOfResources, stopped
+from hstar.slots import read_model
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -48,7 +51,8 @@ STUDY = TrialStudy(
 )
 TIMED = TrialStudy(EQUAL_TIME, ("rollouts", "label + train", "plan"), 60.0, learn=4.0)
 BLOCKS = Generated("blocksworld", (5, 2), {"blocks": [2, 3]}, {"blocks": [4, 5]})
-TINY = TrialScale(2**31, (STUDY, TIMED), {"blocks": BLOCKS})
+CODE = dataclasses.replace(STUDY, name=AS_RUN, columns=("h^FF", "H^FF"), steps={"paper": 60})
+TINY = TrialScale(2**31, (STUDY, CODE, TIMED), {"blocks": BLOCKS})
 
 
 def experiment_in(
@@ -63,7 +67,7 @@ def test_scales_name_what_there_is(name: str) -> None:
         assert set(study.columns) <= set(COLUMNS)
         learners = RewardShaping(SCALES[name], Path()).learners_of(study)
         assert set(learners) <= set(LEARNERS)
-        if study.name == PAPER:
+        if study.name in (PAPER, AS_RUN):
             assert study.max_evaluations
             assert study.label_limit > 0 or "hgn" not in learners
             assert set(study.steps) == {"paper" if one in SHAPED else one for one in learners}
@@ -81,6 +85,8 @@ def test_a_tiny_run_writes_every_table_and_continues(tmp_path: Path) -> None:
     assert {run["seed"] for run in runs if run["column"] == "H^FF"} == {0, 1}
     assert {run["seed"] for run in runs if run["column"] == "GBFS-HGN"} == {0}
     assert all(run["solved"] for run in runs if run["column"] == "plan")
+    held = tmp_path / "models" / AS_RUN / "blocks" / "H^FF 0.safetensors"
+    assert read_model(held).metadata["training"]["settings"]["samples_actions"] is True
     goals = {row["learner"]: row["goals"] for row in results.trainings[PAPER] if "goals" in row}
     assert goals["H^FF"] > 0
     for row in results.trainings[PAPER]:
@@ -91,7 +97,16 @@ def test_a_tiny_run_writes_every_table_and_continues(tmp_path: Path) -> None:
     report = experiment.report(results, "tiny")
     assert report.write(tmp_path, "command", 1.0) == ["report.html", "tables.md", "csv"]
     tables = (tmp_path / "tables.md").read_text()
-    for title in ("Table 1", "Table 2", "Table 3", "Equal time", "Q5", "Spread over seeds"):
+    for title in (
+        "Table 1",
+        "Table 2",
+        "(settings of the authors' code)",
+        "(as run)",
+        "Table 3",
+        "Equal time",
+        "Q5",
+        "Spread over seeds",
+    ):
         assert title in tables
     page = (tmp_path / "report.html").read_text()
     assert all(f"Figures {number}" in page for number in ("1 (right) and 3", "4 and 5"))

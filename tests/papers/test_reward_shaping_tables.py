@@ -20,14 +20,12 @@ from hstar.experiments.study import (
     TrialStudy,
 )
 from hstar.experiments.study.claims import FAILS, UNKNOWN
-from hstar.papers.reward_shaping.learners import HELD
+from hstar.papers.reward_shaping.learners import EQUAL_TIME, HELD, PAPER
 from hstar.papers.reward_shaping.study import goal_curve, rates
 from hstar.papers.reward_shaping.tables import (
     BETTER,
     COVERAGE,
-    EQUAL_TIME,
     GOALS,
-    PAPER,
     WORSE,
     best_columns,
     claims,

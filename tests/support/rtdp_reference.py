@@ -137,7 +137,9 @@ class Reference:
         self.settings = self.shaping = settings
         lower = settings.lower if settings.bounded else "none"
         self.worlds = [World(task, settings.base, lower) for task in tasks]
-        features = ATOMS.configure(tasks, {"breadth": settings.breadth, "types": True}, "one")
+        features = ATOMS.configure(
+            tasks, {"breadth": settings.breadth, "types": settings.types}, "one"
+        )
         self.encode = [ATOMS.encoder(features, task) for task in tasks]
         names = [tuple(task.problem.objects) for task in tasks]
         kinds = {"one": [()] * len(names), "objects": list(map(len, names)), "names": names}

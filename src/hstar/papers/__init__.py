@@ -61,7 +61,7 @@ PAPERS: Registry[Paper] = Registry(
         ),
         "reward-shaping": Paper(
             "value functions of a domain by reinforcement learning",
-            ("smoke", "small", "systems", "full", "equal-time", "compatibility"),
+            ("smoke", "small", "medium", "full", "systems", "equal-time", "compatibility"),
             "hstar.papers.reward_shaping.study:RewardShaping",
             ("seeds", "steps", "tests", "limit", "learn", "columns", "domains", "suite"),
         ),

@@ -1,6 +1,7 @@
 """How the heuristics of the columns are learned, all from the same training problems.
 
-    H^...          real-time dynamic programming with the paper's settings and a potential
+    H^...          real-time dynamic programming with the paper's settings, or in the study "as-run"
+                   with those of the authors' code, and a potential
     compatibility  as H^FF, for some time at most: does it work on a domain at all?
     own            'hstar learn FOLDER --teacher rollouts': the same with hstar's settings
     hgn            STRIPS-HGN on optimal plans: squared error to h*
@@ -34,6 +35,7 @@ if TYPE_CHECKING:
 
 HELD = read_toml(__file__, "published.toml")
 PRINTED: dict[str, Any] = HELD["domains"]
+PAPER, AS_RUN, EQUAL_TIME = "paper", "as-run", "equal-time"  # names of studies
 APPENDIX = "compatibility"  # its study, learner and column
 CHOOSING = 0.2  # of the problems, to choose weights of reinforcement learning on
 HELD_OUT = 0.1  # of the labelled problems, to choose weights on
@@ -45,11 +47,13 @@ def tasks_of(lesson: LearnerTask) -> list[Task]:
 
 
 def dynamic_programming(lesson: LearnerTask, is_timed: bool = False, **options: Any) -> Learnt:
-    """Real-time dynamic programming with the paper's settings, changed by options; the last
-    weights. The paper's network has another depth for some domains."""
+    """Real-time dynamic programming with the preset that the study is called after, or else the
+    paper's settings, changed by options; the last weights. The paper's network has another depth
+    for some domains."""
     study, printed = lesson.study, PRINTED.get(lesson.subject.domain)
     depth = {"depth": printed["train"]["layers"]} if printed else {}
-    settings = replace(find_preset("paper"), updates=study.steps["paper"], **depth, **options)
+    preset = find_preset(study.name if study.name == AS_RUN else PAPER)
+    settings = replace(preset, updates=study.steps["paper"], **depth, **options)
     tasks = tasks_of(lesson)
     learner = Rtdp(tasks, settings, lesson.seed, budget=lesson.budget)
     learner.budget = lesson.budget.within(study.learn) if is_timed else lesson.budget

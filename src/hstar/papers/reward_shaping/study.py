@@ -38,17 +38,18 @@ from hstar.papers.reward_shaping.learners import (
     COLUMNS,
     LEARNERS,
     OWN,
+    PAPER,
     PRINTED,
     SHAPED,
 )
 from hstar.papers.reward_shaping.tables import (
     COMPATIBLE,
-    PAPER,
     WORDS,
     WORKS,
+    all_claims,
     all_tables,
     appendix,
-    claims,
+    as_run,
     searches_of,
     trainings_of,
 )
@@ -140,11 +141,12 @@ class RewardShaping(TrialRun):
         return subject.chosen(study.tests, printed.get("sizes", 0))
 
     def report(self, results: TrialResults, scale: str) -> Report:
-        found, failed = claims(results), results.failures()
+        found, failed = all_claims(results), results.failures()
+        both = [one for one in (results, as_run(results)) if one is not None]
         parts: dict[str, Sequence[Any]] = {
             "Tables": all_tables(results),
             "Claims": [Claim.table(found)] if found else (),
-            "Figures": figures(results) if results.searches.get(PAPER) else (),
+            "Figures": [row for one in both if one.searches.get(PAPER) for row in figures(one)],
             "What failed": [failed] if failed else (),
         }
         lines = [Claim.listed(found)] if found else []

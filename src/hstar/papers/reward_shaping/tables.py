@@ -23,11 +23,15 @@ from hstar.experiments.study import (
     Wording,
     read_rows,
 )
+from hstar.experiments.study.claims import UNKNOWN
 from hstar.papers.reward_shaping.learners import (
     APPENDIX,
+    AS_RUN,
     BASES,
     COLUMNS,
+    EQUAL_TIME,
     HELD,
+    PAPER,
     PEERS,
     PRINTED,
     SHAPED,
@@ -35,7 +39,6 @@ from hstar.papers.reward_shaping.learners import (
 
 WORDS = Wording(__file__)
 BETTER, WORSE = "▲", "▼"
-PAPER, EQUAL_TIME = "paper", "equal-time"  # names of studies, as APPENDIX
 WORKS = "works"
 COVERAGE = read_rows(HELD["coverage_columns"], HELD["coverage"])  # solved problems, and "total"
 COMPATIBLE: list[str] = HELD["compatible"]["domains"]
@@ -120,6 +123,23 @@ GROUPS = (
     ("learned (max of seeds)", SHAPED),
     ("other systems", PEERS),
 )
+
+
+def as_run(results: TrialResults) -> TrialResults | None:
+    """The study with the settings of the authors' code in the place of the paper's, for the same
+    tables and figures; None if it was not run."""
+    if AS_RUN not in results.searches:
+        return None
+    trainings, searches = results.trainings[AS_RUN], results.searches[AS_RUN]
+    study = replace(next(one for one in results.studies if one.name == AS_RUN), name=PAPER)
+    return TrialResults((study,), {PAPER: trainings}, {PAPER: searches}, results.problems)
+
+
+def all_claims(results: TrialResults) -> list[Claim]:
+    """With the paper's settings, then with those of the code, as far as they were run."""
+    other = as_run(results)
+    known = [one for one in claims(other) if one.verdict != UNKNOWN] if other else []
+    return claims(results) + [replace(one, text=f"{one.text} (as run)") for one in known]
 
 
 def claims(results: TrialResults) -> list[Claim]:
@@ -309,6 +329,13 @@ def all_tables(results: TrialResults) -> list[Table]:
             if any(column in study.columns for column in SHAPED):
                 tables.append(goals_table(results, study))
             tables.append(problems_table(results))
+        if study.name == AS_RUN and (other := as_run(results)):
+            title = WORDS.text("as_run")
+            own = [one for one in all_tables(other) if one.name != "problems"]
+            tables += [
+                replace(one, name=f"{one.name}-as-run", title=f"{one.title} ({title})")
+                for one in own
+            ]
         if study.name == EQUAL_TIME:
             tables.append(equal_time_table(results, study))
         if study.name == APPENDIX:

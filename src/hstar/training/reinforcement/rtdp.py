@@ -91,9 +91,10 @@ class RtdpSettings(Shaping):
 
     With `searches` an episode is a greedy search with the values so far, and a step an expansion.
     So many `unions` of two problems are learned from as well. The learning rate and the weight
-    decay are those of AdamW. `breadth`, `depth`, `width` and `sums` are those of the network. The
-    result is the running mean of its weights that forgets at the rate `average` per update, or with
-    0 the last weights, after as many steps as `updates` says."""
+    decay are those of AdamW. `breadth`, `depth`, `width` and `sums` are those of the network, which
+    sees the types of objects if it has `types`. The result is the running mean of its weights that
+    forgets at the rate `average` per update, or with 0 the last weights, after as many steps as
+    `updates` says."""
 
     heuristic: str = "ff"
     episode_steps: int = 40
@@ -115,9 +116,10 @@ class RtdpSettings(Shaping):
     weight_decay: float = 0.0
     learning_rate: float = 0.001
     breadth: int = 3
-    depth: int = 6
+    depth: int = 5
     width: int = 8
     sums: bool = False
+    types: bool = False
     updates: int = 50_000
 
     def __post_init__(self) -> None:
@@ -182,7 +184,7 @@ class Rtdp:
         self.budget = budget or Budget()
         self.domain = tasks[0].problem.domain
         worlds = [*tasks, *unions]
-        given = {"breadth": settings.breadth, "types": True}
+        given = {"breadth": settings.breadth, "types": settings.types}
         self.features = ATOMS.configure(worlds, given, "one")
         self.network = NLMConfig(
             Vocabulary.from_dict(self.features).channels,
