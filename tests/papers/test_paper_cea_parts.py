@@ -13,13 +13,9 @@ import torch
 from small_patterns import OPTIONS, data_of, database_of
 from tiny_cea_scale import DIFFERENCE, PANCAKES, TILES
 
-from hstar.papers.admissible_cea.page import (
-    decay,
-    inadmissibility_error,
-    mean_error,
-    overestimates,
-    quantile,
-)
+from hstar.experiments.report import excess_figure
+from hstar.experiments.report.excess import quantile
+from hstar.papers.admissible_cea.page import decay, inadmissibility_error, mean_error
 from hstar.papers.admissible_cea.scales import (
     CORNERS,
     TABLE_1,
@@ -212,7 +208,7 @@ def test_quantiles_of_counted_values() -> None:
 
 
 def test_a_box_for_each_exact_value_that_is_overestimated() -> None:
-    figure = overestimates({"CEA": [], "CE": [[2, 3, 5], [2, 4, 1], [4, 5, 2]]}, "tiles")
+    figure = excess_figure({"CEA": [], "CE": [[2, 3, 5], [2, 4, 1], [4, 5, 2]]}, "tiles")
     labels = [text.get_text() for axes in figure.axes for text in axes.texts]
     assert labels == ["no state is overestimated", "n=6", "n=2"]
 

@@ -29,32 +29,42 @@ CPU = torch.device("cpu")
 
 
 def slow_cea(
-    logits: list[list[float]], exact: list[int], values: list[int], beta: float, eta: float
+    logits: list[list[float]],
+    exact: list[int],
+    values: list[int],
+    beta: float,
+    eta: float,
+    shift: float = 1.0,
 ) -> float:
     total = 0.0
     for row, h in zip(logits, exact, strict=True):
         scale = sum(math.exp(x) for x in row)
         p = [math.exp(x) / scale for x in row]
-        inner = sum(((values[k] + 1) / (values[h] + 1)) ** beta * p[k] for k in range(h + 1))
+        inner = p[h] + sum(
+            ((values[k] + shift) / (values[h] + shift)) ** beta * p[k]
+            for k in range(h)
+            if values[k] + shift > 0  # the paper's sum begins at 1
+        )
         total -= math.log(inner) + eta * math.log(p[h])
     return total / len(exact)
 
 
+@pytest.mark.parametrize("shift", [0.0, 1.0])
 @pytest.mark.parametrize(("beta", "eta"), [(1.0, 0.01), (0.7, 0.001), (0.0, 0.0), (2.0, 1.0)])
-def test_cea_equals_the_formula(beta: float, eta: float) -> None:
+def test_cea_equals_the_formula(beta: float, eta: float, shift: float) -> None:
     rng = np.random.default_rng(0)
     logits, exact = rng.normal(0, 3, (40, 6)), rng.integers(0, 6, 40)
     values = [0, 1, 2, 3, 5, 9]
-    weights = admissible_weights(tuple(values), CPU)
+    weights = admissible_weights(tuple(values), shift, CPU)
     found = cea(torch.tensor(logits), torch.tensor(exact), weights, beta, eta).mean()
     assert float(found) == pytest.approx(
-        slow_cea(logits.tolist(), exact.tolist(), values, beta, eta), rel=1e-5
+        slow_cea(logits.tolist(), exact.tolist(), values, beta, eta, shift), rel=1e-5
     )
 
 
 def test_cea_by_hand() -> None:
     """Two classes with equal logits: p = 1/2 each."""
-    weights = admissible_weights((0, 1), CPU)
+    weights = admissible_weights((0, 1), 1.0, CPU)
     logits = torch.zeros(1, 2)
     # h = 0: -log(1/2) - eta log(1/2);  h = 1: -log(1/2 * 1/2 + 1/2) - eta log(1/2)
     zero = cea(logits, torch.tensor([0]), weights, 1.0, 0.1)
@@ -68,7 +78,7 @@ def test_cea_by_hand() -> None:
 
 
 def test_cea_gradient() -> None:
-    weights = admissible_weights((0, 1, 2, 4), CPU)
+    weights = admissible_weights((0, 1, 2, 4), 1.0, CPU)
     logits = torch.randn(5, 4, generator=torch.Generator().manual_seed(0), requires_grad=True)
     exact = torch.tensor([0, 1, 2, 3, 3])
     cea(logits, exact, weights, 0.7, 0.1).mean().backward()
@@ -84,7 +94,7 @@ def test_cea_gradient() -> None:
 
 def test_cea_with_all_weight_on_the_exact_class_is_like_cross_entropy() -> None:
     logits, exact = torch.randn(9, 5), torch.tensor([0, 1, 2, 3, 4, 0, 1, 2, 3])
-    weights = admissible_weights((0, 1, 2, 3, 4), CPU)
+    weights = admissible_weights((0, 1, 2, 3, 4), 1.0, CPU)
     steep = cea(logits, exact, weights, 500.0, 0.0)
     plain = CrossEntropy().loss(logits, {"class": exact})
     assert steep.tolist() == pytest.approx(plain.tolist(), rel=1e-5)

@@ -16,6 +16,7 @@ from hstar.runtime.resources import Budget
 
 if TYPE_CHECKING:
     from hstar.pdb import PatternDatabase
+    from hstar.planning.space import Space
     from hstar.slots.pattern_network import LearnedFile
     from hstar.training.loop import Line
 
@@ -46,6 +47,13 @@ VERIFY = """\
 Build the pattern database of a learned file from scratch, compare every state with it, and compare
 what is found with the file's certificate. The exit code is 0 if the certificate holds and no state
 is overestimated, 1 if not.
+"""
+
+SWEEP = """\
+Compare a heuristic with a pattern database on every state of it: the mean, and how many states are
+overestimated, by their exact value. MODEL is whatever 'hstar solve -H' or 'hstar plan -H' takes,
+such as a network from 'hstar pdb learn --bits 0', a certified one, or module:attribute. Nothing is
+written into the model.
 """
 
 
@@ -85,6 +93,17 @@ def add_arguments(commands: Parser) -> None:
     parser.add("--seed N", about, str, dest="seeds", default="0")
     add_training(parser)
     add_sweep(parser, "--sweep-batch")
+
+    about = "compare any heuristic with a pattern database"
+    parser = commands.add_command("sweep", about, run_sweep, SWEEP)
+    parser.add_argument("model", metavar="MODEL", help="a model file or another heuristic")
+    _add_source(parser, "a pattern database")
+    parser.add("--device NAME", "where networks run: auto (default), cpu or cuda", default="auto")
+    parser.add("--decode NAME", "another decode than that of the model file")
+    parser.add("--threads N", "number of threads (default: all cores)")
+    parser.add("--plot FILE", "draw the overestimated states (.svg, .pdf or .png)")
+    add_sweep(parser, "--batch")
+    parser.add_limits()
 
     about = "check a learned pattern database from scratch"
     parser = commands.add_command("verify", about, run_verify, VERIFY)
@@ -223,15 +242,9 @@ def learn_table(options: Options) -> int:
     if not options.seeds.isdecimal():
         raise UsageError(f"training on a table takes one seed, not '{options.seeds}'")
     chosen = training_options(options, int(options.seeds), of_table=True)
-    if start is not None and not chosen.bits:
-        raise UsageError("--start goes on from a network in integers; leave out --bits 0")
-    if options.pddl:
-        space = find_space(options.pddl, Budget())
-    elif database.layout.space == "pddl":
-        raise UsageError("a database of a planning task needs its PDDL files")
-    else:
-        space = find_space([database.layout.space], Budget())
-    data = TableData(database, space)
+    if start is not None and not chosen.in_integers:
+        raise UsageError("--start goes on from a network in integers; leave out --bits")
+    data = TableData(database, _space_of(options, database))
     sweeping = SweepOptions(options.threads or 0, options.sweep_batch, Progress)
     with Progress("learn", chosen.steps) as progress:
 
@@ -242,7 +255,7 @@ def learn_table(options: Options) -> int:
             progress.update(line["step"], text)
 
         with as_usage_error():
-            if not chosen.bits:
+            if not chosen.in_integers:
                 loop = prepare_table(data, chosen).write(options.output, report)
                 print(f"{options.output}: loss {loop.best['train_loss']:.4f}, not certified")
                 return 0
@@ -272,6 +285,49 @@ def run_verify(options: Options) -> int:
     lines.append("The certificate holds." if holds else "The certificate does NOT hold.")
     options.tell({"holds": holds, "differences": differences, **certificate}, lines)
     return 0 if holds else 1
+
+
+def run_sweep(options: Options) -> int:
+    from hstar.pdb import read_pdb
+    from hstar.slots.loader import find_heuristic
+    from hstar.training.certified.measurement import measure
+    from hstar.training.certified.sweep import SweepOptions
+    from hstar.training.train import choose_device
+
+    if options.plot:
+        from hstar.experiments.report.excess import excess_figure, format_of, write_figure
+
+        with as_usage_error():
+            format_of(options.plot)
+        check_writable(options.plot)
+    budget = options.start_budget()
+    with budget.enforced(), as_usage_error():
+        database = read_pdb(options.file)
+        space = _space_of(options, database)
+        sweeping = SweepOptions(options.threads or 0, options.sweep_batch, Progress, budget)
+        heuristic = find_heuristic(options.model, options.decode)
+        found = measure(heuristic, database, space, choose_device(options.device), sweeping)
+    if options.plot:
+        name = os.path.basename(options.model)
+        figure = excess_figure({name: found.overestimates}, database.layout.space)
+        write_figure(figure, options.plot)
+    count = sum(pair[2] for pair in found.overestimates)
+    lines = [
+        f"States: {found.states}; overestimated: {count} ({found.rate:.2e}).",
+        f"Mean: {found.mean:.6f} (the table: {database.mean:.6f})",
+        "Exact value: states, overestimated",
+        *(f"{value:5}: {states}, {over}" for value, states, over in found.by_value),
+    ]
+    options.tell(found.to_dict(), lines)
+    return 0
+
+
+def _space_of(options: Options, database: PatternDatabase) -> Space:
+    if options.pddl:
+        return find_space(options.pddl, Budget())
+    if database.layout.space == "pddl":
+        raise UsageError("a database of a planning task needs its PDDL files")
+    return find_space([database.layout.space], Budget())
 
 
 def show_learned(options: Options) -> None:

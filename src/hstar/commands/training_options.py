@@ -39,6 +39,7 @@ OBJECTIVE: Flags = (
     ("--epsilon X", "widen bounds by this much (default: 0.1)"),
     ("--beta X", "beta of the loss cea (default: 1)"),
     ("--eta X", "eta of the loss cea (default: 0.01)"),
+    ("--shift X", "cea: added to values in weights (default: 1; the paper: 0)"),
     ("--pace {fixed,phases}", "cea: fixed beta and eta (default), or lower ones at stalls"),
 )
 SHAPE: Flags = (
@@ -123,7 +124,7 @@ def training_options(given: Options, seed: int, of_table: bool) -> TrainOptions:
             chosen = {key: "none" for key in ("base", "lower") if key in known} | chosen
         objective = make_objective(name, **chosen)
         decode = given.decode
-        if decode is None and of_table and objective.form == "logits" and given.bits != 0:
+        if decode is None and of_table and objective.form == "logits" and given.bits not in (0, 16):
             decode = "strict"
         options = dict(TABLE_DEFAULTS) if of_table else default_options(model, objective)
         options |= _given(given, (*flags_of(of_table=False), *flags_of(of_table=True)))

@@ -49,7 +49,7 @@ PAPERS: Registry[Paper] = Registry(
         ),
         "admissible-cea": Paper(
             "pattern databases as certified networks",
-            ("smoke", "small", "full"),
+            ("smoke", "small", "medium", "full"),
             "hstar.papers.admissible_cea.study:AdmissibleCea",
             ("seeds", "steps", "tests", "states", "limit", "columns", "domains", "models"),
         ),

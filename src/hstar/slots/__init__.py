@@ -8,6 +8,7 @@ from hstar.runtime.exports import lazy
 
 if TYPE_CHECKING:
     from hstar.slots.learned_heuristic import LearnedHeuristic as LearnedHeuristic
+    from hstar.slots.loader import find_heuristic as find_heuristic
     from hstar.slots.model_file import ModelFile as ModelFile
     from hstar.slots.model_file import read_model as read_model
     from hstar.slots.model_file import write_model as write_model

@@ -26,6 +26,10 @@ if TYPE_CHECKING:
     import torch
     from numpy.typing import NDArray
 
+    from hstar.pdb import Layout, PatternDatabase
+
+BASE_TABLE = "base"  # the tensor with the table of a difference's base
+
 
 class LearnedHeuristic:
     """A trained model, to be bound to the spaces it was trained for. `decode` overrides how outputs
@@ -45,6 +49,8 @@ class LearnedHeuristic:
             self.features = FEATURES.find(self.metadata["features"]["name"])
             if held.is_certified:
                 raise ValueError(f"decode '{held.name}' needs a network in integers")
+            # Of a network that was learned from a difference of pattern databases.
+            self.difference = _base_of(file)
         self.decode = held if decode is None else DECODES.find(decode)
         if self.decode.reads != held.reads:
             raise ValueError(
@@ -80,7 +86,9 @@ class LearnedHeuristic:
             except ValueError as error:
                 raise self._error(f"this hstar cannot use the model: {error}") from error
             tensors = dict(self.file.buffers)
-            network = model.native(self.metadata["model"]["config"], tensors)
+            network = (
+                None if self.difference else model.native(self.metadata["model"]["config"], tensors)
+            )
             inputs = self.features.native(self.metadata["features"]["config"], space)
             # An entry from outside may inherit from one of ours, or have its name; a copy is ours.
             is_ours = type(DECODES.get(self.decode.name)) is type(self.decode)
@@ -135,7 +143,15 @@ class LearnedHeuristic:
         described = self.metadata["model"]
         with refusing_malformed(self.path):
             model = MODELS.find(described["name"])
-            return model.from_tensors(described["config"], self.file.tensors)
+            tensors = {name: one for name, one in self.file.tensors.items() if name != BASE_TABLE}
+            return model.from_tensors(described["config"], tensors)
+
+    def reads_pattern(self, layout: Layout) -> bool:
+        """Whether the model reads the digits of this very pattern, and nothing else."""
+        read = self.metadata["features"]["config"]
+        space = layout.fingerprint or layout.space
+        known = read.get("variables"), read.get("fingerprint")
+        return self.features.reads_tables and known == (list(layout.pattern), space)
 
     def _in_torch(self, space: Any) -> Callable[[Any], Any]:
         network = self.network()
@@ -149,6 +165,11 @@ class LearnedHeuristic:
         at_once = self.features.rows_at_once(space)
         needed = [name for name in (specification["base"], specification["lower"]) if name]
         symbolic = {n: make_heuristic(space, n, specification["cost"]) for n in needed}
+        if self.difference is not None:
+            from hstar.pdb import PdbHeuristic
+
+            specification["base"] = BASE_TABLE
+            symbolic[BASE_TABLE] = make_heuristic(space, PdbHeuristic([self.difference]))
 
         def evaluate(states: NDArray[np.int32]) -> NDArray[np.float32]:
             nothing = np.zeros(len(states), dtype=np.float32)
@@ -201,6 +222,16 @@ class LearnedHeuristic:
 
     def _error(self, message: str) -> ModelFileError:
         return ModelFileError(message, self.path)
+
+
+def _base_of(file: ModelFile) -> PatternDatabase | None:
+    """What a network of a difference adds to."""
+    layout = file.metadata["features"]["config"].get("base")
+    if layout is None:
+        return None
+    from hstar.pdb import Layout, PatternDatabase
+
+    return PatternDatabase(Layout.of(layout), file.tensors[BASE_TABLE])
 
 
 def _fitting(held: Decode) -> str:

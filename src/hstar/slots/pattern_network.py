@@ -184,7 +184,9 @@ def learned_of(held: ModelFile, name: str, *, need_certificate: bool = True) -> 
     """The same of a file that was read. Raises ModelFileError."""
     if held.metadata["form"] != "integers":
         raise ModelFileError(
-            "this is no learned pattern database; make one with 'hstar pdb learn'", name
+            "this is no network in integers, so nothing can certify it; search with -H FILE, count "
+            "what it overestimates with 'hstar pdb sweep', or learn one in integers (--bits 8)",
+            name,
         )
     with refusing_malformed(name):
         file = LearnedFile.of(held)

@@ -15,11 +15,13 @@ if TYPE_CHECKING:
     from hstar.training.loop import Line as Line
     from hstar.training.native import MlpOptions as MlpOptions
     from hstar.training.options import TABLE_DEFAULTS as TABLE_DEFAULTS
+    from hstar.training.options import Sampling as Sampling
     from hstar.training.options import TrainOptions as TrainOptions
     from hstar.training.options import default_options as default_options
     from hstar.training.source import TableData as TableData
     from hstar.training.train import choose_device as choose_device
     from hstar.training.train import prepare as prepare
+    from hstar.training.train import prepare_table as prepare_table
 
 if not TYPE_CHECKING:
     __getattr__ = lazy(__name__, __file__)

@@ -19,6 +19,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import torch
 from torch import Tensor, nn
 
@@ -43,7 +44,8 @@ Report = Callable[[Line, int], None]
 class Loop:
     """A run that can be stopped and continued. `network` is what is trained: from when rounding
     begins another one than at the start. `about` is what the model file says besides what the
-    options and the curve do. `seconds` count all runs of one that was stopped."""
+    options and the curve do, and `kept` what it holds besides weights. `seconds` count all runs of
+    one that was stopped."""
 
     network: nn.Module
     source: BatchSource
@@ -51,6 +53,7 @@ class Loop:
     options: TrainOptions
     fingerprint: str
     about: dict[str, Any]
+    kept: Arrays = field(default_factory=dict)
     is_rounding: bool = False
     step: int = 0
     restarted: int = 0
@@ -118,7 +121,10 @@ class Loop:
             **about,
         )
         weights = self.best_weights or weights_of(self.network)  # a table is not validated
-        return ModelFile(metadata, weights)
+        if options.bits == 16:
+            floats = {n: one.astype(np.float16) for n, one in weights.items() if one.dtype == "f4"}
+            weights = {**weights, **floats}
+        return ModelFile(metadata, {**weights, **self.kept})
 
     def run(
         self,
@@ -161,7 +167,7 @@ class Loop:
         self.network.train()
         first, rounded_from = self.step, round(self.options.quantize_from * self.options.steps)
         while self.step < end:
-            if self.options.bits and self.step == rounded_from and not self.is_rounding:
+            if self.options.in_integers and self.step == rounded_from and not self.is_rounding:
                 self._begin_rounding(self._sample()[:CALIBRATED_STATES])
             self._set_rate(self.options.rate(self.step, self.restarted))
             self.take_step(self.source.draw(self.step))
@@ -248,7 +254,7 @@ class Loop:
         return self.source.inputs(self.source.draw(self.options.steps + number)).float()
 
     def _finish(self) -> None:
-        if self.options.bits and not self.is_rounding:
+        if self.options.in_integers and not self.is_rounding:
             self._begin_rounding(self._sample()[:CALIBRATED_STATES])
         if self.is_rounding:
             samples = (self._sample(number) for number in range(CALIBRATION_BATCHES))

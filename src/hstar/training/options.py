@@ -45,8 +45,8 @@ class TrainOptions:
 
     `features` and `decode` default to what the model and the objective prefer. The rate begins with
     `warm_up` steps (at most a twentieth of all), and a cosine takes it down to `lowest_rate` times
-    its value. With `bits` the model becomes one in integers. A network that training goes on from
-    gets weights in steps `coarser` times as large, which take fewer bytes.
+    its value. With 2 to 8 `bits` the model becomes one in integers. A network that training goes on
+    from gets weights in steps `coarser` times as large, which take fewer bytes.
     """
 
     model: str = "nlm"
@@ -66,7 +66,12 @@ class TrainOptions:
     seed: int = 0
     evaluate_every: int = flag(200, "steps between two evaluations (default: 200; tables: 250)", 1)
     patience: int = flag(8, "stop after N evaluations without progress; 0: never (default: 8)", 0)
-    bits: int = flag(0, "bits per weight, 2 to 8; 0: floating point (default: 8)", of_table=True)
+    bits: int = flag(
+        0,
+        "bits per weight: 2 to 8; 16, 0: floats of 16 or 32 bits (default: 8)",
+        None,
+        True,
+    )
     quantize_from: float = flag(
         0.6, "share of the steps before rounding starts (default: 0.6)", of_table=True
     )
@@ -91,8 +96,8 @@ class TrainOptions:
                 raise ValueError(f"{one.name} must be at least {least}, not {value}")
         if not (self.learning_rate > 0 and self.weight_decay >= 0 and self.clip >= 0):
             raise ValueError("the learning rate must be positive, weight decay and clip at least 0")
-        if self.bits != 0 and not 2 <= self.bits <= 8:
-            raise ValueError("weights have 2 to 8 bits, or 0 for floating point")
+        if self.bits not in (0, 16) and not self.in_integers:
+            raise ValueError("weights have 2 to 8 bits, or 16 or 0 for floats of 16 or 32 bits")
         if not 0 <= self.quantize_from <= 1 or not 1 <= self.coarser <= 4:
             raise ValueError("quantize_from or coarser is out of range")
         if not 0 <= self.seed < 2**31:
@@ -126,6 +131,10 @@ class TrainOptions:
         return {n: self.model_options.get(n, default) for n, default in entry.options.items()}
 
     @property
+    def in_integers(self) -> bool:
+        return 2 <= self.bits <= 8
+
+    @property
     def features_name(self) -> str:
         return self.features or MODELS.find(self.model).features[0]
 
@@ -136,7 +145,7 @@ class TrainOptions:
         if self.schedule == "constant":
             return self.learning_rate * start
         # Where rounding restarts the optimiser, the cosine runs over all steps.
-        begin = 0 if self.bits else warm_up
+        begin = 0 if self.in_integers else warm_up
         share = max(0.0, (step - begin) / max(1, self.steps - begin))
         cosine = self.lowest_rate + (1 - self.lowest_rate) * (1 + math.cos(math.pi * share)) / 2
         return self.learning_rate * cosine * start

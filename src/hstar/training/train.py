@@ -14,6 +14,7 @@ from hstar.runtime.code import code_digest
 from hstar.runtime.journal import digest_of
 from hstar.slots.features.digits import digit_config
 from hstar.slots.features.feature import Feature
+from hstar.slots.learned_heuristic import BASE_TABLE
 from hstar.slots.models import MODELS
 from hstar.slots.models.export import rounded_from, shape_of
 from hstar.slots.models.integer_network import Network
@@ -38,7 +39,7 @@ def prepare(training: Dataset, validation: Dataset, options: TrainOptions) -> Lo
     check_same_kind(training, validation)
     device = choose_device(options.device)
     features, model, decode = options.entries()
-    if decode.is_certified or options.bits:
+    if decode.is_certified or options.in_integers:
         raise ValueError(
             "a certified decode and weights in integers need the exact value of every state; train "
             "on a pattern database (hstar pdb build), not on labels"
@@ -94,7 +95,7 @@ def prepare_table(data: TableData, options: TrainOptions, start: Network | None 
     """A loop over all states of a table. `start` is a network in integers to go on from. Raises
     ValueError for pieces that do not fit each other."""
     _, model, _ = options.entries()
-    _check_table(options, data.database.base is not None)
+    _check_table(options)
     states = data.states(choose_device(options.device))
     values = np.array(states.values, dtype=np.float32)
     objective = options.objective.fitted({"h_star": values})
@@ -118,8 +119,8 @@ def prepare_table(data: TableData, options: TrainOptions, start: Network | None 
     sha = hashlib.sha256(states.database.table.data)
     for tensor in () if start is None else start.to_tensors().values():
         sha.update(tensor.tobytes())
-    begun = None if start is None else start.to_metadata()
-    described = [options.to_dict(), config, asdict(layout), begun, sha.hexdigest(), code_digest()]
+    before = None if start is None else start.to_metadata()
+    described = [options.to_dict(), config, asdict(layout), before, sha.hexdigest(), code_digest()]
     network, digest = network.to(states.device), fingerprint_of(described)
     about = {
         "features": (options.features_name, feature_config),
@@ -128,10 +129,16 @@ def prepare_table(data: TableData, options: TrainOptions, start: Network | None 
         "domain": None,
         "training": {"options": options.chosen(**TABLE_DEFAULTS)},
     }
-    return Loop(network, source, None, options, digest, about, is_rounding=start is not None)
+    base = data.database.base
+    kept = {}
+    if base is not None:
+        feature_config["base"] = asdict(base.layout)
+        kept = {BASE_TABLE: np.ascontiguousarray(base.table)}
+    begun = start is not None
+    return Loop(network, source, None, options, digest, about, kept, is_rounding=begun)
 
 
-def _check_table(options: TrainOptions, difference: bool) -> None:
+def _check_table(options: TrainOptions) -> None:
     features, model, decode = options.entries()
     if not features.reads_tables:
         raise ValueError(
@@ -148,22 +155,21 @@ def _check_table(options: TrainOptions, difference: bool) -> None:
         raise ValueError(
             "states of a pattern have no base and no lower bound; give --base none --lower none"
         )
-    if options.bits and options.objective.form != "logits":
+    if options.in_integers and options.objective.form != "logits":
         raise ValueError(
             f"a network in integers learns classes, but objective '{options.objective.name}' "
             "learns a number; take --bits 0, or objective cea"
         )
-    if options.bits and not model.can_round:
+    if options.in_integers and not model.can_round:
         fitting = [name for name in MODELS if MODELS.find(name).can_round]
         raise ValueError(
             f"model '{options.model}' cannot become one in integers; "
             f"take --bits 0, or model {', '.join(fitting)}"
         )
-    if options.bits and options.model_options.get("norm", True) is not True:
+    if options.in_integers and options.model_options.get("norm", True) is not True:
         raise ValueError("a network in integers needs batch normalisation; leave out norm=false")
-    if not options.bits and (decode.is_certified or difference):
-        what = "a certified decode" if decode.is_certified else "a difference of databases"
-        raise ValueError(f"{what} needs a network in integers; take --bits 8")
+    if decode.is_certified and not options.in_integers:
+        raise ValueError("a certified decode needs a network in integers; take --bits 8")
 
 
 def choose_device(name: str) -> torch.device:

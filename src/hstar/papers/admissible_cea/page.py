@@ -9,7 +9,14 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from hstar.experiments.report import COLOURS, Table, draw_line, new_figure, panels
+from hstar.experiments.report import (
+    COLOURS,
+    Table,
+    draw_line,
+    excess_figure,
+    new_figure,
+    panels,
+)
 from hstar.experiments.study import Claim, Row, planning_table
 from hstar.papers.admissible_cea.scales import CE, CEA, FIGURE_OF, MB, PHASES, TABLE_4
 from hstar.papers.admissible_cea.tables import (
@@ -29,7 +36,7 @@ if TYPE_CHECKING:
 
     from hstar.papers.admissible_cea.study import PatternResults
 
-BLUE, ORANGE, RED, GREY = (COLOURS[i] for i in (0, 1, 3, -1))
+BLUE, ORANGE, GREY = (COLOURS[i] for i in (0, 1, -1))
 DELTA = 0.05  # the bound of Figure 2 holds with probability 1 - DELTA
 Rows = Sequence[Row]
 
@@ -108,7 +115,7 @@ def _overestimates(results: PatternResults) -> Iterator[Any]:
         rates = (f"{k} {one['rate']:.1e} of {one['states']:,} states" for k, one in by_loss.items())
         pairs = {loss: row["overestimates"] for loss, row in by_loss.items()}
         caption = f"{number}, {name}: overestimated {', '.join(rates)}."
-        yield ((overestimates(pairs, name), caption),)
+        yield ((excess_figure(pairs, name), caption),)
     yield WORDS.text("about_figure_6")
 
 
@@ -176,46 +183,6 @@ def figure_5(curves: dict[str, list[list[float]]]) -> Figure:
         axes.set(yscale="log", title=name, xlabel="training step")
 
     return panels(list(curves), draw, len(curves), (3.2, 2.6), 8)
-
-
-def overestimates(by_loss: dict[str, list[list[int]]], title: str) -> Figure:
-    """Figures 6 to 9: predictions of overestimated states by exact value, a panel per loss. Each
-    list has [exact value, predicted value, states]."""
-
-    def draw(axes: Axes, loss: str) -> None:
-        _boxes(axes, by_loss[loss])
-        axes.set(title=f"{title}, {loss}", xlabel="exact value", ylabel="predicted value")
-
-    return panels(list(by_loss), draw, len(by_loss), (3.8, 3.0), 8)
-
-
-def _boxes(axes: Axes, pairs: list[list[int]]) -> None:
-    exact = sorted({pair[0] for pair in pairs})
-    if not exact:
-        axes.text(0.5, 0.5, "no state is overestimated", ha="center", transform=axes.transAxes)
-        return
-    boxes, highest = [], max(pair[1] for pair in pairs)
-    shares = {"whislo": 0.0, "q1": 0.25, "med": 0.5, "q3": 0.75, "whishi": 1.0}
-    above: dict[str, Any] = {"textcoords": "offset points", "xytext": (0, 4), "rotation": 90}
-    for value in exact:
-        found = sorted((guess, count) for own, guess, count in pairs if own == value)
-        boxes.append({name: quantile(found, share) for name, share in shares.items()})
-        text = f"n={sum(count for _, count in found):,}"
-        at = (value, found[-1][0])
-        axes.annotate(text, at, **above, ha="center", va="bottom", fontsize=5.5)
-    colours: Any = {name: {"color": BLUE} for name in ("boxprops", "whiskerprops", "capprops")}
-    colours["medianprops"] = {"color": RED}
-    axes.bxp(boxes, positions=exact, showfliers=False, widths=0.6, **colours)
-    axes.plot([exact[0], exact[-1]], [exact[0], exact[-1]], color=GREY, linewidth=0.6)
-    axes.set_ylim(exact[0] - 0.5, highest + 0.35 * (highest - exact[0] + 1))
-    step = max(1, len(exact) // 10)
-    axes.set_xticks(exact[::step], [str(value) for value in exact[::step]])
-
-
-def quantile(counted: Sequence[tuple[int, int]], share: float) -> int:
-    """Of values with counts, ascending: the first at which `share` of all is reached."""
-    reached = np.cumsum([count for _, count in counted])
-    return counted[int(np.searchsorted(reached, share * reached[-1]))][0]
 
 
 def frontier_figure(points: Sequence[Point], space: PatternSpace) -> Figure:

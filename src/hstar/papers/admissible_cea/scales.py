@@ -10,7 +10,7 @@ from typing import Any
 from hstar.experiments.study import build, choose, read_toml
 from hstar.pdb import Compressions
 from hstar.slots.objectives import make_objective
-from hstar.training import TABLE_DEFAULTS, TrainOptions
+from hstar.training import TABLE_DEFAULTS, Sampling, TrainOptions
 
 CEA, CE, PHASES = "cea", "ce", "phases"
 MB = 1e6
@@ -107,6 +107,8 @@ def _changed(options: TrainOptions, given: Mapping[str, Any]) -> TrainOptions:
     }
     if "objective" in given:
         changes["objective"] = make_objective(**given["objective"])
+    if "sampling" in given:
+        changes["sampling"] = Sampling(**given["sampling"])
     return replace(options, **changes)
 
 

@@ -64,9 +64,9 @@ from hstar.pdb import (
 )
 from hstar.planning import make_puzzle
 from hstar.runtime import Progress, digest_of, write_atomically
-from hstar.slots import LearnedFile, read_learned
+from hstar.slots import LearnedFile, find_heuristic, read_learned
 from hstar.slots.features import PatternStates
-from hstar.training import TableData, choose_device
+from hstar.training import TableData, choose_device, prepare_table
 from hstar.training.certified import (
     DeviceSweep,
     SweepOptions,
@@ -74,6 +74,7 @@ from hstar.training.certified import (
     certified_row,
     count_sampled,
     learn,
+    measure,
     measure_generalisation,
     without_exceptions,
 )
@@ -164,10 +165,14 @@ class AdmissibleCea(StudyRun[PatternScale, PatternResults]):
             self.make_table(subject)
         small = [self.learning(one) for one in missing if one not in large]
         points = chain(*map(self.points_of_figure_2, self.scale.generalisations))
-        others = [*self.classical(), *points, *self.likeliest(found)]
-        self.carry_out("networks and tables", [*small, *others])
+        others = [*small, *self.classical(), *points, *self.likeliest(found)]
+        is_on_gpu = choose_device(self.device).type == "cuda"
+        if not is_on_gpu:
+            self.carry_out("networks and tables", others)
         for learning in large:
             self.say(make(*self.learning(learning, alone=True)))
+        if is_on_gpu:  # its time is dear, so what it is for comes first
+            self.carry_out("networks and tables", others)
         for learning in self.learnings():
             puzzle, model = self.puzzle_of(learning), self.model(learning)
             if learning.label == CEA and puzzle.startswith("tiles-") and model.is_file():
@@ -261,13 +266,13 @@ def make_classical(subject: PatternStudied, table: Path) -> list[Row]:
 def learn_network(
     learning: Learning, table: Path, output: Path, device: str, threads: int, alone: bool
 ) -> Row:
-    """Train, certify and measure one network. A killed training goes on from its .partial file. A
-    network that trains `alone` shows its progress."""
+    """Train and measure one network, and certify one in integers. A killed training goes on from
+    its .partial file. A network that trains `alone` shows its progress."""
     if choose_device(device).type == "cpu":
         torch.set_num_threads(threads)
     database = read_pdb(table)
     data = TableData(database, make_puzzle(database.layout.space))
-    options = replace(learning.options, decode_options={"budget": learning.budget}, device=device)
+    options = replace(learning.options, device=device)
     sweeping = SweepOptions(threads, 4096, Progress if alone else None)
     with Progress(f"{learning.subject} {learning.label}", learning.options.steps) as progress:
 
@@ -275,17 +280,25 @@ def learn_network(
             if alone:
                 progress.update(line["step"], f"too large {line['overestimates']:.1e}")
 
-        learned = learn(data, output, options, sweeping, report)
-    assert learned is not None
-    likeliest = without_exceptions(learned.file.model)
+        if options.in_integers:
+            budget = {"budget": learning.budget}
+            learned = learn(data, output, replace(options, decode_options=budget), sweeping, report)
+            assert learned is not None
+            loop, likeliest = learned.loop, without_exceptions(learned.file.model)
+            argmax = argmax_row(likeliest, learned.sweep.count_values(likeliest))
+            certified = certified_row(learned.file, output.stat().st_size)
+        else:
+            loop, certified = prepare_table(data, options).write(output, report), None
+            found = measure(find_heuristic(output), database, data.space, loop.device, sweeping)
+            argmax = {"bytes": output.stat().st_size, **found.to_dict()}
     return {
         "subject": learning.subject,
         "label": learning.label,
         "options": learning.options.to_dict(),
-        "certified": certified_row(learned.file, output.stat().st_size),
-        "argmax": argmax_row(likeliest, learned.sweep.count_values(likeliest)),
-        "curve": [[line["step"], *map(line.get, CURVE)] for line in learned.loop.curve],
-        "seconds": round(learned.loop.seconds, 1),
+        "certified": certified,
+        "argmax": argmax,
+        "curve": [[line["step"], *map(line.get, CURVE)] for line in loop.curve],
+        "seconds": round(loop.seconds, 1),
     }
 
 

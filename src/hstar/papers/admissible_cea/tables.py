@@ -50,7 +50,7 @@ class PatternSpace:
     def of(cls, results: PatternResults, name: str) -> PatternSpace:
         networks = results.networks.get(name, {})
         likeliest = {label: one.get("argmax", {}) for label, one in networks.items()}
-        certified = {label: one["certified"] for label, one in networks.items()}
+        certified = {label: one["certified"] for label, one in networks.items() if one["certified"]}
         shipped = results.models.get(name)
         if CEA not in likeliest and shipped and shipped["argmax"]:  # a file's stands for CEA
             likeliest = {CEA: shipped["argmax"], **likeliest}
@@ -195,13 +195,15 @@ def table_5(results: PatternResults) -> Table:
     for name, networks in results.networks.items():
         for label, one in networks.items():
             _, is_model, place = label.partition("model-")
-            likeliest, certified = one["argmax"], one["certified"]
-            best = strongest(results.classical.get(name, []), certified["bytes"])
+            likeliest, certified = one["argmax"], one["certified"] or {}
+            size = certified.get("bytes", likeliest["bytes"])
+            best = strongest(results.classical.get(name, []), size)
             shown = {"shape": one["options"]["model_options"], "rate": _rate(likeliest["rate"])}
-            shown |= {"mb": _mb(likeliest["bytes"]), "certified_mb": _mb(certified["bytes"])}
+            shown |= {"mb": _mb(likeliest["bytes"])}
+            shown |= {"certified_mb": _mb(size) if certified else MISSING}
             shown |= {"number": place, "name": name, "likeliest": likeliest}
             shown |= {
-                "certified": certified,
+                "certified_mean": f"{certified['mean']:.3f}" if certified else MISSING,
                 "classical": f"{best['mean']:.3f}" if best else MISSING,
             }
             if is_model:

@@ -2,10 +2,10 @@
 
 CEA (eq. 5 of "Learning admissible heuristics for A*") of a state with exact class h:
 
-    -log(sum over k <= h of w(k, h) p_k) - eta log p_h,    w(k, h) = ((v_k + 1) / (v_h + 1))^beta
+    -log(sum over k <= h of w(k, h) p_k) - eta log p_h,    w(k, h) = ((v_k + s) / (v_h + s))^beta
 
-The paper weighs with (k / h)^beta from k = 1 on, which leaves value 0 without weight and h = 0
-undefined; adding 1 to both values defines them (then w(0, 0) = 1) and hardly changes the rest.
+The paper has no shift s: its weights are (k / h)^beta from k = 1 on, which leaves value 0 without
+weight and h = 0 undefined. So a shift of 0 means the paper's weights, with w(0, 0) = 1.
 """
 
 from __future__ import annotations
@@ -107,21 +107,23 @@ class Phases:
 
 @dataclass(frozen=True)
 class Cea(CrossEntropy):
-    """`pace` "phases" begins with beta 1 and eta 0.1 and lowers both when neither the loss nor the
-    share of overestimates has fallen for `patience` evaluations (the paper's Appendix J); "fixed"
-    keeps beta and eta as given. `phase` is what "phases" remembers."""
+    """`shift` is added to values in weights (0: the paper's). `pace` "phases" begins with beta 1
+    and eta 0.1 and lowers both when neither the loss nor the share of overestimates has fallen for
+    `patience` evaluations (the paper's Appendix J); "fixed" keeps beta and eta as given. `phase` is
+    what "phases" remembers."""
 
     name: ClassVar[str] = "cea"
 
     beta: float = 1.0
     eta: float = 0.01
+    shift: float = 1.0
     pace: str = "fixed"
     patience: int = 5
     phase: Phases | None = None
 
     def __post_init__(self) -> None:
-        if self.beta < 0 or self.eta < 0:
-            raise ValueError("beta and eta are at least 0")
+        if self.beta < 0 or self.eta < 0 or self.shift < 0:
+            raise ValueError("beta, eta and shift are at least 0")
         check_known("pace", self.pace, PACES)
         if self.patience < 1:
             raise ValueError("the patience is at least 1")
@@ -140,7 +142,7 @@ class Cea(CrossEntropy):
         return {"beta": self.beta, "eta": self.eta}
 
     def loss(self, outputs: Tensor, targets: Targets) -> Tensor:
-        weights = admissible_weights(self.values, outputs.device)
+        weights = admissible_weights(self.values, self.shift, outputs.device)
         return cea(outputs, targets["class"], weights, self.beta, self.eta)
 
     def to_dict(self) -> dict[str, Any]:
@@ -165,12 +167,12 @@ def cea(
 
 
 @functools.lru_cache(maxsize=16)
-def admissible_weights(values: tuple[int, ...], device: torch.device) -> Tensor:
-    """log((v_k + 1) / (v_h + 1)), float32 [h, k]; minus infinity where k > h. Kept, because a
+def admissible_weights(values: tuple[int, ...], shift: float, device: torch.device) -> Tensor:
+    """log((v_k + s) / (v_h + s)), float32 [h, k]; minus infinity where k > h. Kept, because a
     recorded step must find the same tensor again."""
     import torch
 
-    logs = torch.log(torch.tensor(values, dtype=torch.float64) + 1)
-    table = logs[None, :] - logs[:, None]
+    logs = torch.log(torch.tensor(values, dtype=torch.float64) + shift)
+    table = (logs[None, :] - logs[:, None]).fill_diagonal_(0.0)
     above = torch.ones_like(table, dtype=torch.bool).triu(1)
     return table.masked_fill(above, float("-inf")).float().to(device)

@@ -20,6 +20,7 @@ if TYPE_CHECKING:
         measure_generalisation as measure_generalisation,
     )
     from hstar.training.certified.learning import learn as learn
+    from hstar.training.certified.measurement import measure as measure
     from hstar.training.certified.sweep import SweepOptions as SweepOptions
 
 if not TYPE_CHECKING:
