@@ -26,7 +26,7 @@ from hstar.training.options import TABLE_DEFAULTS, Sampling, TrainOptions
 from hstar.training.source import TableData
 
 sys.path.insert(0, str(Path(__file__).resolve().parents[1] / "tests" / "support"))
-from inadmissibility import tightest_bounds
+from hstar.pdb.theory import tightest_bounds
 
 CHUNK = 100_000
 

@@ -15,7 +15,7 @@ from tiny_cea_scale import DIFFERENCE, PANCAKES, TILES
 
 from hstar.experiments.report import excess_figure
 from hstar.experiments.report.excess import quantile
-from hstar.papers.admissible_cea.page import decay, inadmissibility_error, mean_error
+from hstar.papers.admissible_cea.page import decay, mean_error
 from hstar.papers.admissible_cea.scales import (
     CORNERS,
     TABLE_1,
@@ -36,12 +36,10 @@ from hstar.pdb import (
     table_row,
     write_pdb,
 )
+from hstar.pdb.theory import PatternPaths, inadmissibility_bound, moves_of_pieces
 from hstar.planning.puzzle import make_puzzle
-from hstar.training.certified.generalisation import (
-    inadmissibility,
-    next_on_path,
-    restricted,
-)
+from hstar.slots.features.pattern_states import PatternStates
+from hstar.training.certified.generalisation import restricted
 from hstar.training.source import TableData
 from hstar.training.train import prepare_table
 
@@ -155,29 +153,42 @@ def test_the_strongest_fits() -> None:
 # -- the generalisation error
 
 
-def test_inadmissibility_is_the_largest_on_the_path() -> None:
-    puzzle, database = make_puzzle("pancake-5"), database_of("pancake-5", "0-4")
-    cells = database.layout.cells
-    states = puzzle.unrank(np.arange(cells))
-    index = database.index(puzzle)
-    distance = database.lookup(index.unrank(np.arange(cells))).astype(np.int64)
-    following = next_on_path(database, puzzle, distance)
-    h = np.random.default_rng(0).integers(0, 7, cells)
-    psi = inadmissibility(h, distance, following)
-    for start in range(0, cells, 7):
+PATHS = (("pancake-5", "0-4"), ("pancake-6", "0-3"), ("tiles-2x3", "tiles"), ("cube3", "edges:0-1"))
+
+
+@pytest.mark.parametrize(("name", "pattern"), PATHS)
+def test_inadmissibility_is_the_largest_on_an_optimal_path(name: str, pattern: str) -> None:
+    """In whole spaces and in those of some pieces; every step must be one of the puzzle's."""
+    puzzle, database = make_puzzle(name), database_of(name, pattern)
+    states = PatternStates(database, puzzle, torch.device("cpu"))
+    distance = np.array([*states.values, -1])[np.minimum(states.labels.numpy(), len(states.values))]
+    paths = PatternPaths(database, puzzle, lambda index: distance[index])
+    h = np.random.default_rng(0).integers(0, 7, database.layout.cells)
+    starts = np.flatnonzero(distance >= 0)[::7]
+    psi = paths.inadmissibility(starts, lambda index: h[index])
+    for start, found in zip(starts.tolist(), psi.tolist(), strict=True):
         at, path = start, [start]
         while distance[at] > 0:
-            assert distance[following[at]] == distance[at] - 1
-            at = int(following[at])
+            following = int(paths.following(np.array([at]))[0])
+            assert distance[following] == distance[at] - 1
+            at = following
             path.append(at)
-        assert psi[start] == max(max(int(h[v] - distance[v]), 0) for v in path)
-    assert len(states) == cells
+        assert found == max(max(int(h[v] - distance[v]), 0) for v in path)
 
 
-def test_paths_need_the_whole_puzzle() -> None:
-    database = database_of("pancake-5", "0-2")
-    with pytest.raises(ValueError, match="whole puzzles"):
-        next_on_path(database, make_puzzle("pancake-5"), np.zeros(database.layout.cells, np.int64))
+def test_moves_of_pieces_are_those_of_the_puzzle() -> None:
+    puzzle = make_puzzle("cube3")
+    tables = moves_of_pieces(puzzle)
+    state = puzzle.scramble(17, 5)
+    _, moves, children = puzzle.expand(state)
+    for move, child in zip(moves, children, strict=True):
+        assert tables[move, np.arange(puzzle.num_variables), state].tolist() == child.tolist()
+
+
+def test_paths_of_some_tiles_are_refused() -> None:
+    """Where a tile can go depends on the blank."""
+    with pytest.raises(ValueError, match="take a pattern of the whole puzzle"):
+        PatternPaths(database_of("tiles-2x3", "1-3"), make_puzzle("tiles-2x3"), lambda index: index)
 
 
 def test_training_draws_the_chosen_states_only() -> None:
@@ -214,5 +225,5 @@ def test_a_box_for_each_exact_value_that_is_overestimated() -> None:
 
 
 def test_the_bound_of_theorem_4_halves_with_four_times_the_samples() -> None:
-    bounds = [inadmissibility_error(100, samples, 2, 0.1) for samples in (400, 1600)]
+    bounds = [inadmissibility_bound(100, samples, 2, 0.1) for samples in (400, 1600)]
     assert bounds[0] == pytest.approx(2 * bounds[1])

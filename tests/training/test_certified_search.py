@@ -12,13 +12,13 @@ from pathlib import Path
 import numpy as np
 import pytest
 import small_domains
-from inadmissibility import tightest_bounds
 from numpy.typing import NDArray
 from program import hstar as run
 from small_patterns import OPTIONS, data_of, database_of
 
 from hstar import search
 from hstar.pdb import PdbHeuristic, build_pdb, choose_pattern, parse_pattern, write_pdb
+from hstar.pdb.theory import tightest_bounds
 from hstar.pddl import parse
 from hstar.planning.puzzle import Puzzle, make_puzzle
 from hstar.planning.task import Task, ground

@@ -173,6 +173,7 @@ def test_unreached_states_are_never_drawn() -> None:
 def test_quotas() -> None:
     assert quotas([1.0, 1000.0, 99.0], 100) == [1, 90, 9]
     assert sum(quotas([1.0, 1e6, 3.0, 5.0], 10)) == 10
+    assert quotas([0.0, 3.0, 1.0], 8) == [0, 6, 2]
     with pytest.raises(ValueError):
         quotas([1.0] * 5, 4)
 

@@ -361,7 +361,8 @@ class Draws:
             if states.cells < 2**31:
                 self.order = self.order.int()
             sizes = torch.tensor(states.class_sizes, dtype=torch.int64)
-            counts = quotas([float(size) ** alpha for size in states.class_sizes], batch)
+            weights = [float(size) ** alpha if size else 0.0 for size in states.class_sizes]
+            counts = quotas(weights, batch)
             each = torch.repeat_interleave(torch.arange(len(counts)), torch.tensor(counts))
             firsts = torch.cumsum(sizes, 0) - sizes
             self.sizes = sizes[each].to(states.device)
@@ -385,11 +386,12 @@ class Draws:
 
 
 def quotas(weights: list[float], batch: int) -> list[int]:
-    """How many places of a batch each class gets: its share, rounded, and at least one."""
+    """How many places of a batch each class gets: its share, rounded, and at least one; none if it
+    has no weight."""
     if batch < len(weights):
         raise ValueError(f"a batch needs a place for each of the {len(weights)} classes")
     total = sum(weights)
-    counts = [max(1, int(batch * weight / total)) for weight in weights]
+    counts = [max(1, int(batch * weight / total)) if weight else 0 for weight in weights]
     largest = max(range(len(weights)), key=lambda number: counts[number])
     counts[largest] += batch - sum(counts)
     if counts[largest] < 1:

@@ -29,6 +29,7 @@ from hstar.papers.admissible_cea.tables import (
     frontier,
     frontier_tables,
 )
+from hstar.pdb.theory import inadmissibility_bound
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes
@@ -130,7 +131,7 @@ def figure_2(rows: Rows, title: str) -> Figure:
         look: dict[str, Any] = {"marker": "o", "markersize": 4, "color": colour, "label": label}
         draw_line(axes, _errors(rows, kind), **look)
     states, highest = rows[0]["states"], rows[0]["range"]
-    bound = [inadmissibility_error(states, size, highest, DELTA) for size in sizes]
+    bound = [inadmissibility_bound(states, size, highest, DELTA) for size in sizes]
     axes.plot(sizes, bound, linestyle="dashed", color=GREY, label="bound of Theorem 4")
     start = mean_error(rows, sizes[0], "state")
     if start > 0:
@@ -140,13 +141,6 @@ def figure_2(rows: Rows, title: str) -> Figure:
     axes.set_title(title)
     axes.legend(fontsize=7, frameon=False)
     return figure
-
-
-def inadmissibility_error(states: int, samples: int, range_: float, delta: float) -> float:
-    """Theorem 4: the expected inadmissibility exceeds the mean over N instances by at most O~(H
-    sqrt((n + log(1 / delta)) / N)), here with constant 1 and no logarithmic factors. By Theorem 3
-    the same bounds the expected suboptimality of A* with reopening."""
-    return range_ * math.sqrt((states + math.log(1 / delta)) / samples)
 
 
 def mean_error(rows: Rows, size: int, kind: str) -> float:

@@ -1,8 +1,9 @@
 """What any heuristic is worth on a table: its value for every state, beside the exact one.
 
 Networks in integers are swept in the core, other networks of the table's pattern on the device that
-trains, and everything else through search's own interface. There, a variable that the pattern does
-not have keeps the value with which search begins, in a puzzle that of the goal.
+trains, and everything else through search's own interface. That takes whole states: of a puzzle all
+of its pieces must be in the pattern; of a task, other variables keep their values in the initial
+state.
 """
 
 from __future__ import annotations
@@ -92,10 +93,10 @@ def measure(
         return Measure.of(counts, network.values, database.histogram[0])
     if isinstance(heuristic, LearnedHeuristic) and _fits(heuristic, database):
         values = _on_device(heuristic, states)
-    elif database.base is not None:
+    elif database.base is not None or _is_partial(database, space):
         raise ValueError(
-            "only a network that was learned from a difference is compared with one; compare "
-            "other heuristics with the table itself"
+            "with a table of some pieces, or with a difference, only networks that were learned "
+            "from such a one are compared; compare others with a table of the whole puzzle"
         )
     else:
         values = _in_search(heuristic, database, space)
@@ -117,6 +118,10 @@ def _fits(heuristic: LearnedHeuristic, database: PatternDatabase) -> bool:
     is_difference = heuristic.difference is not None
     of_same = heuristic.reads_pattern(database.layout)
     return of_same and is_difference == (database.base is not None)
+
+
+def _is_partial(database: PatternDatabase, space: Space) -> bool:
+    return space.kind == "puzzle" and len(database.layout.pattern) < len(space.domain_sizes)
 
 
 def _on_device(heuristic: LearnedHeuristic, states: PatternStates) -> Values:
