@@ -22,13 +22,13 @@ from hstar.experiments.study import (
 )
 from hstar.experiments.study.subjects import Generated
 from hstar.papers.reward_shaping.learners import (
+    ABLATION,
     APPENDIX,
     AS_RUN,
     COLUMNS,
     EQUAL_TIME,
     LEARNERS,
     PAPER,
-    SHAPED,
 )
 from hstar.papers.reward_shaping.study import SCALES, RewardShaping
 from hstar.papers.reward_shaping.tables import WORKS, appendix, compatibility_table
@@ -52,7 +52,14 @@ STUDY = TrialStudy(
 TIMED = TrialStudy(EQUAL_TIME, ("rollouts", "label + train", "plan"), 60.0, learn=4.0)
 BLOCKS = Generated("blocksworld", (5, 2), {"blocks": [2, 3]}, {"blocks": [4, 5]})
 CODE = dataclasses.replace(STUDY, name=AS_RUN, columns=("h^FF", "H^FF"), steps={"paper": 60})
-TINY = TrialScale(2**31, (STUDY, CODE, TIMED), {"blocks": BLOCKS})
+PARTS = dataclasses.replace(
+    STUDY,
+    name=ABLATION,
+    columns=("h^FF", "as run, no copy", "own, no searches"),
+    steps={"paper": 60, "own": 60},
+    seeds=(0,),
+)
+TINY = TrialScale(2**31, (STUDY, CODE, PARTS, TIMED), {"blocks": BLOCKS})
 
 
 def experiment_in(
@@ -67,10 +74,11 @@ def test_scales_name_what_there_is(name: str) -> None:
         assert set(study.columns) <= set(COLUMNS)
         learners = RewardShaping(SCALES[name], Path()).learners_of(study)
         assert set(learners) <= set(LEARNERS)
-        if study.name in (PAPER, AS_RUN):
+        if study.name in (PAPER, AS_RUN, ABLATION):
             assert study.max_evaluations
             assert study.label_limit > 0 or "hgn" not in learners
-            assert set(study.steps) == {"paper" if one in SHAPED else one for one in learners}
+            kinds = {RewardShaping.kind_of(SCALES[name], study, one) for one in learners}
+            assert set(study.steps) == kinds
         else:
             assert study.learn > 0
 
@@ -108,6 +116,15 @@ def test_a_tiny_run_writes_every_table_and_continues(tmp_path: Path) -> None:
         "Spread over seeds",
     ):
         assert title in tables
+    learned = {}
+    for name in PARTS.columns[1:]:
+        held = read_model(tmp_path / "models" / ABLATION / "blocks" / f"{name} 0.safetensors")
+        learned[name] = held.metadata["training"]["settings"]
+        assert f"| blocks | {name} | 2 |" in tables
+    assert learned["as run, no copy"]["target_period"] == 0
+    assert learned["as run, no copy"]["samples_actions"] is True
+    assert learned["own, no searches"]["searches"] is False
+    assert learned["own, no searches"]["bounded"] is True
     page = (tmp_path / "report.html").read_text()
     assert all(f"Figures {number}" in page for number in ("1 (right) and 3", "4 and 5"))
     assert "Q1" in report.summary

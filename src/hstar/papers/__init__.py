@@ -61,7 +61,18 @@ PAPERS: Registry[Paper] = Registry(
         ),
         "reward-shaping": Paper(
             "value functions of a domain by reinforcement learning",
-            ("smoke", "small", "medium", "full", "systems", "equal-time", "compatibility"),
+            tuple(
+                [
+                    "smoke",
+                    "small",
+                    "medium",
+                    "full",
+                    "ablation",
+                    "systems",
+                    "equal-time",
+                    "compatibility",
+                ]
+            ),
             "hstar.papers.reward_shaping.study:RewardShaping",
             ("seeds", "steps", "tests", "limit", "learn", "columns", "domains", "suite"),
         ),

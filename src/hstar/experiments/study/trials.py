@@ -78,7 +78,6 @@ class TrialStudy:
     steps: Mapping[str, int] = field(default_factory=dict)
     learn: float = 0.0
     label_limit: float = 0.0
-    fewer_seeds: Mapping[str, int] = field(default_factory=dict)
     limits: Mapping[str, float] = field(default_factory=dict)
     max_evaluations: int | None = None
 
@@ -281,7 +280,7 @@ class TrialRun(StudyRun[TrialScale, TrialResults]):
             entries = self.problems(study, subject)
             for column in [*study.columns, *self.peers]:
                 learner = None if column in self.peers else self.columns[column].learner
-                for seed in self.seeds_of(study, column)[: study.fewer_seeds.get(column)]:
+                for seed in self.seeds_of(study, column):
                     if (subject.name, learner, seed) in failed and not self.counts_failures:
                         continue
                     for entry in entries:

@@ -5,6 +5,7 @@
     compatibility  as H^FF, for some time at most: does it work on a domain at all?
     own            'hstar learn FOLDER --teacher rollouts': the same with hstar's settings
     hgn            STRIPS-HGN on optimal plans: squared error to h*
+    variants       one setting of a preset changed: which of them matter?
     gnn            a graph network as policy and value, by proximal policy optimisation
     rollouts       as own, for a time instead of a number of steps
     label + train  'hstar label' and 'hstar train', for the same time
@@ -20,7 +21,14 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, Any
 
-from hstar.experiments.study import Learner, LearnerTask, Learnt, read_columns, read_toml
+from hstar.experiments.study import (
+    Column,
+    Learner,
+    LearnerTask,
+    Learnt,
+    read_columns,
+    read_toml,
+)
 from hstar.learning import usable_tasks
 from hstar.planning import Task
 from hstar.runtime import OutOfResources
@@ -35,7 +43,9 @@ if TYPE_CHECKING:
 
 HELD = read_toml(__file__, "published.toml")
 PRINTED: dict[str, Any] = HELD["domains"]
-PAPER, AS_RUN, EQUAL_TIME = "paper", "as-run", "equal-time"  # names of studies
+PAPER, AS_RUN, ABLATION = "paper", "as-run", "ablation"  # names of studies
+EQUAL_TIME = "equal-time"
+OWN_PRESET = "own"
 APPENDIX = "compatibility"  # its study, learner and column
 CHOOSING = 0.2  # of the problems, to choose weights of reinforcement learning on
 HELD_OUT = 0.1  # of the labelled problems, to choose weights on
@@ -46,14 +56,15 @@ def tasks_of(lesson: LearnerTask) -> list[Task]:
     return usable_tasks(problems, lesson.budget, lambda _: None)
 
 
-def dynamic_programming(lesson: LearnerTask, is_timed: bool = False, **options: Any) -> Learnt:
-    """Real-time dynamic programming with the preset that the study is called after, or else the
-    paper's settings, changed by options; the last weights. The paper's network has another depth
-    for some domains."""
+def dynamic_programming(
+    lesson: LearnerTask, is_timed: bool = False, preset: str = "", **options: Any
+) -> Learnt:
+    """Real-time dynamic programming with a preset, that of the study or else the paper's, changed
+    by options; the last weights. The paper's network has another depth for some domains."""
     study, printed = lesson.study, PRINTED.get(lesson.subject.domain)
     depth = {"depth": printed["train"]["layers"]} if printed else {}
-    preset = find_preset(study.name if study.name == AS_RUN else PAPER)
-    settings = replace(preset, updates=study.steps["paper"], **depth, **options)
+    chosen = find_preset(preset or (AS_RUN if study.name == AS_RUN else PAPER))
+    settings = replace(chosen, updates=study.steps["paper"], **depth, **options)
     tasks = tasks_of(lesson)
     learner = Rtdp(tasks, settings, lesson.seed, budget=lesson.budget)
     learner.budget = lesson.budget.within(study.learn) if is_timed else lesson.budget
@@ -73,9 +84,9 @@ def facts_of(learner: Rtdp) -> dict[str, Any]:
     return {**facts, "goal_steps": learner.memory()[0]["goal_steps"].tolist()}
 
 
-def from_rollouts(lesson: LearnerTask, is_timed: bool = False) -> Learnt:
-    """What hstar learns by reinforcement: for some steps, or for as long as the study says. Larger
-    training problems choose weights."""
+def from_rollouts(lesson: LearnerTask, is_timed: bool = False, **options: Any) -> Learnt:
+    """What hstar learns by reinforcement, with its own settings changed by options: for some steps,
+    or for as long as the study says. Larger training problems choose weights."""
     if is_timed:
         limits = Limits(lesson.budget.within(lesson.study.learn), lesson.seed)
     else:
@@ -84,7 +95,7 @@ def from_rollouts(lesson: LearnerTask, is_timed: bool = False) -> Learnt:
     tasks = sorted(tasks_of(lesson), key=lambda task: (len(task.problem.objects), task.num_facts))
     held = max(1, round(CHOOSING * len(tasks))) if len(tasks) > 2 else 0
     parts = Lesson(tasks=tasks[: len(tasks) - held], others=tasks[len(tasks) - held :] or tasks)
-    learner = ActingLearner(parts, rtdp_settings({}, limits.steps), limits)
+    learner = ActingLearner(parts, rtdp_settings(options, limits.steps), limits)
     found = learner.run()
     if found is None:
         raise ValueError("the time was over before anything was learned")
@@ -144,7 +155,16 @@ def policy_gradient(lesson: LearnerTask) -> Learnt:
     return Learnt(trained.file, {"steps": int(sum(row["steps"] for row in trained.history))})
 
 
+def varied(lesson: LearnerTask, preset: str, **options: Any) -> Learnt:
+    """With h^FF and a preset of which some settings are changed."""
+    if preset == OWN_PRESET:
+        return from_rollouts(lesson, **options)
+    return dynamic_programming(lesson, preset=preset, heuristic="ff", **options)
+
+
+ABLATION_OF: dict[str, dict[str, Any]] = read_toml(__file__, "scales.toml")["variants"]
 LEARNERS: dict[str, Learner] = {
+    **{name: partial(varied, **held) for name, held in ABLATION_OF.items()},
     "H^blind": partial(dynamic_programming, potential="none"),
     "H^add": partial(dynamic_programming, heuristic="hadd"),
     "H^FF": partial(dynamic_programming, heuristic="ff"),
@@ -158,7 +178,9 @@ LEARNERS: dict[str, Learner] = {
     ),
 }
 
-COLUMNS = read_columns(__file__)
+COLUMNS = read_columns(__file__) | {
+    name: Column(name, base="h^FF", has_seeds=True) for name in ABLATION_OF
+}
 BASES = ("h^blind", "h^add", "h^FF")
 SHAPED = ("H^blind", "H^add", "H^FF")
 PEERS = ("GBFS-HGN", "GBFS-H", "GBFS-V", "GBFLS-H", "GBFLS-V")

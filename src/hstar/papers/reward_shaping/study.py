@@ -32,12 +32,14 @@ from hstar.experiments.study import (
     read_scales,
 )
 from hstar.papers.reward_shaping.learners import (
+    ABLATION_OF,
     APPENDIX,
     BASES,
     BESIDE_BASE,
     COLUMNS,
     LEARNERS,
     OWN,
+    OWN_PRESET,
     PAPER,
     PRINTED,
     SHAPED,
@@ -59,7 +61,7 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
 
-SCALES = read_scales(__file__, TrialScale)
+SCALES = read_scales(__file__, TrialScale, {"variants": list(ABLATION_OF)})
 SHAPE = (4, (2.8, 2.3), 6)  # panels in a row, size, size of letters
 GRID = 100  # steps at which cumulative goals are drawn
 
@@ -74,7 +76,9 @@ class RewardShaping(TrialRun):
 
     @classmethod
     def kind_of(cls, scale: TrialScale, study: TrialStudy, learner: str) -> str:
-        kind = "paper" if learner in (*SHAPED, APPENDIX) else learner
+        is_own = ABLATION_OF.get(learner, {}).get("preset") == OWN_PRESET
+        is_of_paper = learner in (*SHAPED, APPENDIX, *ABLATION_OF) and not is_own
+        kind = "paper" if is_of_paper else "own" if is_own else learner
         return kind if study.steps else ""
 
     def execute(self) -> TrialResults:

@@ -25,6 +25,7 @@ from hstar.experiments.study import (
 )
 from hstar.experiments.study.claims import UNKNOWN
 from hstar.papers.reward_shaping.learners import (
+    ABLATION,
     APPENDIX,
     AS_RUN,
     BASES,
@@ -78,10 +79,10 @@ def goals_of(results: TrialResults, domain: str, learner: str) -> Spread | None:
     return replace(Spread.of(values), most=None) if values else None
 
 
-def trainings_of(results: TrialResults, domain: str, learner: str) -> list[Row]:
+def trainings_of(results: TrialResults, domain: str, learner: str, study: str = PAPER) -> list[Row]:
     """Those that ended well."""
     asked = {"domain": domain, "learner": learner, "error": ""}.items()
-    return [row for row in results.trainings.get(PAPER, []) if row.items() >= asked]
+    return [row for row in results.trainings.get(study, []) if row.items() >= asked]
 
 
 def large_share(found: Searches, domain: str, column: str, limit: float) -> float | None:
@@ -271,6 +272,20 @@ def effort_table(results: TrialResults) -> Table:
     return WORDS.table("effort", lines, names, limit=found.limit)
 
 
+def ablation_table(results: TrialResults, study: TrialStudy) -> Table:
+    """What each setting is worth: goals in training, solved problems and their evaluations."""
+    found, lines = searches_of(results, study.name), []
+    for domain in found.domains:
+        for column in found.columns:
+            rows = trainings_of(results, domain, column, study.name)
+            goals = Spread.of([float(row["goals"]) for row in rows]) if rows else None
+            base = COLUMNS[column].base
+            effort = found.effort(domain, column, base) if base else None
+            texts = [text_of(goals), text_of(found.solved(domain, column)), number_text(effort, 3)]
+            lines.append([domain, column, str(found.tests(domain, column)), *texts])
+    return WORDS.table("ablation", lines, study=study, seeds=len(study.seeds))
+
+
 def equal_time_table(results: TrialResults, study: TrialStudy) -> Table:
     """What the same time for learning is worth, beside the default planner."""
     found = searches_of(results, study.name)
@@ -336,6 +351,8 @@ def all_tables(results: TrialResults) -> list[Table]:
                 replace(one, name=f"{one.name}-as-run", title=f"{one.title} ({title})")
                 for one in own
             ]
+        if study.name == ABLATION:
+            tables.append(ablation_table(results, study))
         if study.name == EQUAL_TIME:
             tables.append(equal_time_table(results, study))
         if study.name == APPENDIX:
