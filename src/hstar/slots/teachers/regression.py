@@ -26,7 +26,7 @@ from hstar.slots.teachers.teacher import (
 )
 
 KINDS = ("regression", "random")
-NOVELTIES = ("none", "preconditions", "adds", "deletes", "both")
+NOVELTIES = ("none", "preconditions", "deletes", "both")
 
 
 def sample_walks(

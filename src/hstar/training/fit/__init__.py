@@ -104,6 +104,7 @@ FITS: Registry[Fit] = Registry(
     {
         "linear": "hstar.training.fit.linear:LINEAR",
         "mlp": "hstar.training.fit.mlp:MLP",
+        "self-taught": "hstar.training.fit.self_taught:SELF_TAUGHT",
         "rtdp": "hstar.training.fit.rtdp:RTDP",
         "torch": "hstar.training.fit.torch:TORCH",
     },

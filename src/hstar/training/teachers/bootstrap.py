@@ -3,14 +3,15 @@
     L = 5
     repeat
         draw states at most L regression steps away from the goal
-        search for a plan from each, greedily, with the network; few expansions
+        search for a plan from each, greedily, with the network
         label the states of each plan with the steps that remain
         train the network on the states labelled last
         if 95 % of the searches found a plan: double L, at most 8 times
 
 Ferber et al. 2022. Here a state from which no plan was found counts as well, with the steps of its
 walk: they are a plan, too. Otherwise learning can get stuck, because a network that knows only the
-nearest states finds no way to them from any other. So all labels are upper bounds.
+nearest states finds no way to them from any other. So all labels are upper bounds. With too few
+expansions, L would not grow: in plateaus even states two steps from the goal take thousands.
 """
 
 from __future__ import annotations
@@ -34,6 +35,7 @@ from hstar.training.teachers.goal_walks import GoalWalks
 FIRST_LENGTH = 5
 MOST_DOUBLINGS = 8
 MOST_ROWS = 20_000  # that a round trains on
+SEARCH_SHARE = 0.002  # of the time left, for one search
 
 
 def sample_bootstrap(
@@ -41,25 +43,27 @@ def sample_bootstrap(
     *,
     rounds: Annotated[int, whole_number(1), "the most rounds"] = 200,
     searches: Annotated[int, whole_number(1), "how many a round has"] = 100,
-    expansions: Annotated[int, whole_number(1), "the most per search"] = 1000,
+    expansions: Annotated[int, whole_number(1), "the most per search"] = 10_000,
     solved: Annotated[float, share, "the share from which walks become longer"] = 0.95,
     batches: Annotated[int, whole_number(1), "how many a round trains on"] = 200,
     h2: UseH2 = True,
+    network: FactNetwork | None = None,
 ) -> LabelRows:
     """The states labelled last, as many as wanted at most. The time limit ends it with those so
-    far. Raises NothingToRegress, OutOfResources."""
+    far. A given network is the one that learns. Raises NothingToRegress, OutOfResources."""
     task, own = wanted.task, earlier(wanted.budget)
     walks = GoalWalks(task, own, h2=h2)
-    network = FactNetwork(task, wanted.seed)
+    network = network or FactNetwork(task, wanted.seed)
     settings = SearchSpecification(algorithm="gbfs", max_expansions=expansions).for_core(task)
     found = LatestStates(task, wanted.states)
     length, doublings = FIRST_LENGTH, 0
     with ended_by_time(found):
         for number in range(rounds):
             starts, walked = walks.draw(searches, length, [wanted.seed, number])
+            seconds = SEARCH_SHARE * own.seconds_left if own.deadline else 0.0
             with own.native():
                 on_plans, steps, was_solved = _core.label_by_search(
-                    task.core, starts, network.heuristic(), settings, 0.0, *own.limits
+                    task.core, starts, network.heuristic(), settings, seconds, *own.limits
                 )
             found.add(on_plans, steps)
             if len(was_solved) < len(starts):
