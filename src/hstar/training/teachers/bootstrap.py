@@ -8,10 +8,10 @@
         train the network on the states labelled last
         if 95 % of the searches found a plan: double L, at most 8 times
 
-Ferber et al. 2022. Here a state from which no plan was found counts as well, with the steps of its
-walk: they are a plan, too. Otherwise learning can get stuck, because a network that knows only the
-nearest states finds no way to them from any other. So all labels are upper bounds. With too few
-expansions, L would not grow: in plateaus even states two steps from the goal take thousands.
+Ferber et al. 2022. With `unsolved` a state from which no plan was found counts as well, with the
+steps of its walk: they are a plan, too. Otherwise learning can get stuck, because a network that
+knows only the nearest states finds no way to them from any other. All labels are upper bounds. With
+few expansions, L would not grow: in plateaus even states two steps from the goal take thousands.
 """
 
 from __future__ import annotations
@@ -28,7 +28,14 @@ from hstar.slots.teachers.backward import NothingToRegress
 from hstar.slots.teachers.given_states import earlier, ended_by_time
 from hstar.slots.teachers.labels import LabelRows
 from hstar.slots.teachers.states import LatestStates, fact_sets
-from hstar.slots.teachers.teacher import SamplingTask, UseH2, sampling_teacher, share, whole_number
+from hstar.slots.teachers.teacher import (
+    SamplingTask,
+    UseH2,
+    sampling_teacher,
+    share,
+    whole_number,
+    yes_or_no,
+)
 from hstar.training.native import FactNetwork
 from hstar.training.teachers.goal_walks import GoalWalks
 
@@ -46,6 +53,7 @@ def sample_bootstrap(
     expansions: Annotated[int, whole_number(1), "the most per search"] = 10_000,
     solved: Annotated[float, share, "the share from which walks become longer"] = 0.95,
     batches: Annotated[int, whole_number(1), "how many a round trains on"] = 200,
+    unsolved: Annotated[bool, yes_or_no, "whether states without a plan count"] = True,
     h2: UseH2 = True,
     network: FactNetwork | None = None,
 ) -> LabelRows:
@@ -68,8 +76,8 @@ def sample_bootstrap(
             found.add(on_plans, steps)
             if len(was_solved) < len(starts):
                 break
-            unsolved = was_solved == 0
-            found.add(starts[unsolved], walked[unsolved])
+            if unsolved:
+                found.add(starts[was_solved == 0], walked[was_solved == 0])
             if was_solved.sum() >= solved * len(starts) and doublings < MOST_DOUBLINGS:
                 length, doublings = 2 * length, doublings + 1
             if len(found) >= 2:

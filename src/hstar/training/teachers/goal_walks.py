@@ -10,7 +10,7 @@ from hstar.runtime.resources import Budget
 from hstar.slots.teachers.backward import NothingToRegress, regression_of
 from hstar.slots.teachers.states import states_of_facts
 
-MOST_STEPS = 5000  # of all walks of a draw: about a tenth of a second, as long as training takes
+MOST_STEPS = 2000  # of all walks of a draw, which then takes no longer than training
 
 
 class GoalWalks:

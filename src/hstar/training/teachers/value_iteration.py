@@ -8,8 +8,10 @@
         train the network on them
 
 Ferber et al. 2022, after Agostinelli et al. 2019. Here walks grow as those of h^Boot do: a round
-carries values one step farther, so none from much farther away than L can be right yet. Labels are
-no bounds. At the end the states drawn last are labelled once more, with the last network.
+carries values one step farther, so none from much farther away than L can be right yet. Where they
+are not carried yet, the network is 1 off. States drawn before are labelled again and trained on as
+well, because to draw them takes the most time. Labels are no bounds. At the end the states drawn
+last are labelled once more, with the last network.
 """
 
 from __future__ import annotations
@@ -30,6 +32,7 @@ from hstar.training.native import FactNetwork
 from hstar.training.teachers.goal_walks import GoalWalks
 
 FIRST_LENGTH = 5
+MOST_ROWS = 10_000  # that a round trains on
 LABEL_SHARE = 0.1  # of the time, to label the states at the end
 
 
@@ -37,10 +40,10 @@ def sample_value_iteration(
     wanted: SamplingTask,
     *,
     rounds: Annotated[int, whole_number(1), "the most rounds"] = 500,
-    drawn: Annotated[int, whole_number(1), "how many states a round draws"] = 1000,
+    drawn: Annotated[int, whole_number(1), "how many states a round draws"] = 500,
     length: Annotated[int, whole_number(1), "the most steps of a walk from the goal"] = 500,
     batches: Annotated[int, whole_number(1), "how many a round trains on"] = 100,
-    near: Annotated[float, share, "the relative error from which walks become longer"] = 0.1,
+    near: Annotated[float, share, "the mean error from which walks become longer"] = 0.3,
     h2: UseH2 = True,
     network: FactNetwork | None = None,
 ) -> LabelRows:
@@ -55,12 +58,14 @@ def sample_value_iteration(
     with ended_by_time(found):
         for number in range(rounds):
             fresh, _ = walks.draw(drawn, longest, [wanted.seed, number])
-            heuristic = network.heuristic()
-            values = values_of(task, fresh, heuristic, training)
-            sets = labelled(task, fresh, values)
-            if relative_error(heuristic.evaluate(fresh), values) < near:
-                longest = min(length, 2 * longest)
             found.add(fresh, np.zeros(len(fresh), np.float32))
+            heuristic = network.heuristic()
+            latest = found.states()[-MOST_ROWS:]
+            values = values_of(task, latest, heuristic, training)
+            sets = labelled(task, latest, values)
+            error = mean_error(heuristic.evaluate(latest[-drawn:]), values[-drawn:])
+            if error < near:
+                longest = min(length, 2 * longest)
             if len(sets) >= 2:
                 with training.native():
                     network.train(sets, batches, number, training.limits)
@@ -81,11 +86,10 @@ def values_of(task: Task, states: States, heuristic: _core.Heuristic, budget: Bu
         return _core.bellman_values(task.core, states, heuristic, *budget.limits)
 
 
-def relative_error(h: Floats, values: Floats) -> float:
-    """The mean error in parts of the mean value; infinite if no value is known or all are 0."""
+def mean_error(h: Floats, values: Floats) -> float:
+    """Infinite if no value is known."""
     known = np.isfinite(values)
-    total = values[known].sum()
-    return float(np.abs(h - values)[known].sum() / total) if total > 0 else np.inf
+    return float(np.abs(h - values)[known].mean()) if known.any() else np.inf
 
 
 def labelled(task: Task, states: States, values: Floats) -> LabelRows:
