@@ -33,6 +33,7 @@ from hstar.learning import Recipe, split_states
 from hstar.papers.regression_sampling import learners
 from hstar.papers.regression_sampling.learners import (
     COLUMNS,
+    GRID,
     LEARNERS,
     OneTask,
     SeenStates,
@@ -230,10 +231,21 @@ def test_a_claim_within_chance_cannot_be_told(learned: int, default: int, verdic
     def solving(planner: str, count: int) -> list[dict[str, Any]]:
         return of_tasks(planner, *(i < count for i in range(40)))
 
-    found = claims([*solving("plan", default), *solving("learn", learned)])
+    found = claims(made_up(*solving("plan", default), *solving("learn", learned)))
     (claim,) = (one for one in found if "default planner" in one.text and "alone" in one.text)
     assert claim.verdict == verdict
     assert ("? " in claim.numbers) == (verdict == UNTOLD)
+
+
+def test_every_claim_of_the_paper_holds_in_the_paper() -> None:
+    """What hstar adds is no claim of the paper, and training has no time of its own here."""
+    study = dataclasses.replace(STUDY, name="grid")
+    rows = [of_tasks(name, True)[0] for name in (*GRID, "RSL", "Boot", "AVI", "TSL")]
+    found = claims(TrialResults((study,), {"grid": []}, {"grid": rows}))
+    assert {one.paper_verdict for one in found if "hstar" not in one.text} == {HOLDS}
+    assert any("grid" in one.text for one in found)
+    (hours,) = (one for one in found if "time of training" in one.text)
+    assert hours.verdict == UNKNOWN and "6.88" in hours.paper_numbers
 
 
 def test_the_cost_is_said_beforehand(experiment: RegressionSampling, tmp_path: Path) -> None:
@@ -270,7 +282,7 @@ def test_ratios_are_over_what_both_solved() -> None:
 
 def test_claims_compare_means() -> None:
     results = made_up(row("plan", False), row("learn", True), row("N-RSL (code)", True))
-    verdicts = {claim.text: claim for claim in claims(results.searches[GENERATED])}
+    verdicts = {claim.text: claim for claim in claims(results)}
     alone = verdicts["hstar learn alone solves more than the default planner"]
     assert alone.verdict == HOLDS and "learn 100.0 against plan 0.0" in alone.numbers
     assert verdicts["hstar learn solves more than N-RSL"].verdict == UNTOLD

@@ -83,3 +83,6 @@ def test_each_depth_has_its_share_of_states() -> None:
     shares = np.bincount(depth[chosen[chosen >= 0]]) / (chosen >= 0).sum()
     later = [sum(1 / (k + 1) for k in range(i, longest + 1)) for i in range(longest + 1)]
     assert shares == pytest.approx(np.array(later) / (longest + 1), abs=0.01)
+    evenly = by_depth(depth, states, 0.0, seed=1, even=True)
+    assert (np.bincount(depth[evenly]) == states / (longest + 1)).all()
+    assert len(set(evenly)) == len(depth)  # of each walk

@@ -138,7 +138,7 @@ def _checks(
             shown += f" {sign} {by}" if sign else ""
             first, second = ([*map(_rated, metrics, side)] for side in (a, b))
             ok, text = _holds(first, second, order, sign, by), f"{domain}{names}{shown}".strip()
-            yield Check(ok, text, sure(left, right))
+            yield Check(ok, text, order == "=" or sure(left, right))
 
 
 def _holds(

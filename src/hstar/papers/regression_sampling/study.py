@@ -41,6 +41,7 @@ from hstar.experiments.study import (
     read_scales,
     read_toml,
 )
+from hstar.experiments.study.claims import Source
 from hstar.learning import mean_ratio
 from hstar.papers.regression_sampling.learners import COLUMNS, GRID, HSTAR, LEARNERS
 
@@ -136,11 +137,7 @@ class RegressionSampling(TrialRun):
             facts,
             {
                 "Tables": all_tables(results),
-                "Claims": [
-                    Claim.table(
-                        claims(results.searches[study.name]), WORDS.text("about", study=study)
-                    )
-                ],
+                "Claims": [Claim.table(claims(results), WORDS.text("about", study=study))],
             },
             "\n\n".join(coverage_table(results, one).text() for one in results.studies),
         )
@@ -185,24 +182,41 @@ def of_paper(column: str) -> str:
     return column.partition(" (")[0]
 
 
-def claims(rows: Sequence[dict[str, Any]]) -> list[Claim]:
-    """Verdicts by the means of the domains, ours and the paper's. Ours are sure if the interval of
-    their difference lies on one side of 0."""
-    found = Searches(rows)
-    means = resampled_means(found)
+def claims(results: TrialResults) -> list[Claim]:
+    """Verdicts by the means of the domains, ours and the paper's: of the first study, or of the one
+    that a claim is about. Ours are sure if the interval of their difference lies on one side of 0.
+    """
+    studies = {one.name: results.searches[one.name] for one in results.studies}
+    means = {name: resampled_means(Searches(rows)) for name, rows in studies.items()}
+    first = results.studies[0].name
 
-    def shown(mean: float | None) -> Spread | None:
-        return None if mean is None else Spread(mean, shown=f"{mean:.1f}")
+    def shown(mean: float | None, digits: int = 1) -> Spread | None:
+        return None if mean is None else Spread(mean, shown=f"{mean:.{digits}f}")
+
+    def sources(about: str) -> tuple[Source, Source] | None:
+        study = about or first
+        if study not in studies:
+            return None
+        found = Searches(studies[study])
+
+        def ours(metric: str, _domain: str, column: str) -> Spread | None:
+            return None if metric == "hours" else shown(mean_of_domains(found, column))
+
+        def theirs(metric: str, _domain: str, column: str) -> Spread | None:
+            if metric == "hours":
+                return shown(TRAINING.get(of_paper(column)), 2)
+            return shown(AVERAGES.get(of_paper(column)))
+
+        return (ours, [""]), (theirs, [""])
 
     def sure(left: str, right: str) -> bool:
-        if not {left, right} <= means.keys():
+        of = next((one for one in means.values() if {left, right} <= one.keys()), None)
+        if of is None:
             return True
-        low, high = np.percentile(means[left] - means[right], INTERVAL)
+        low, high = np.percentile(of[left] - of[right], INTERVAL)
         return bool(low > 0 or high < 0)
 
-    ours = (lambda _metric, _domain, column: shown(mean_of_domains(found, column)), [""])
-    theirs = (lambda _metric, _domain, column: shown(AVERAGES.get(of_paper(column))), [""])
-    return Claim.judged(__file__, lambda _: (ours, theirs), sure=sure)
+    return Claim.judged(__file__, sources, sure=sure)
 
 
 def coverage_table(results: TrialResults, study: TrialStudy) -> Table:
