@@ -12,10 +12,12 @@ Ferber et al. 2022. With `unsolved` a state from which no plan was found counts 
 steps of its walk: they are a plan, too. Otherwise learning can get stuck, because a network that
 knows only the nearest states finds no way to them from any other. All labels are upper bounds. With
 few expansions, L would not grow: in plateaus even states two steps from the goal take thousands.
+Where time is limited, a round trains for as long as it searches; there both go on in parallel.
 """
 
 from __future__ import annotations
 
+from itertools import count
 from typing import Annotated
 
 import numpy as np
@@ -52,7 +54,7 @@ def sample_bootstrap(
     searches: Annotated[int, whole_number(1), "how many a round has"] = 100,
     expansions: Annotated[int, whole_number(1), "the most per search"] = 10_000,
     solved: Annotated[float, share, "the share from which walks become longer"] = 0.95,
-    batches: Annotated[int, whole_number(1), "how many a round trains on"] = 200,
+    batches: Annotated[int, whole_number(1), "how many a round trains on at least"] = 200,
     unsolved: Annotated[bool, yes_or_no, "whether states without a plan count"] = True,
     h2: UseH2 = True,
     network: FactNetwork | None = None,
@@ -64,15 +66,17 @@ def sample_bootstrap(
     network = network or FactNetwork(task, wanted.seed)
     settings = SearchSpecification(algorithm="gbfs", max_expansions=expansions).for_core(task)
     found = LatestStates(task, wanted.states)
-    length, doublings = FIRST_LENGTH, 0
+    length, doublings, trainings = FIRST_LENGTH, 0, count()
     with ended_by_time(found):
         for number in range(rounds):
             starts, walked = walks.draw(searches, length, [wanted.seed, number])
             seconds = SEARCH_SHARE * own.seconds_left if own.deadline else 0.0
+            began = _core.monotonic_seconds()
             with own.native():
                 on_plans, steps, was_solved = _core.label_by_search(
                     task.core, starts, network.heuristic(), settings, seconds, *own.limits
                 )
+            searched = _core.monotonic_seconds() - began
             found.add(on_plans, steps)
             if len(was_solved) < len(starts):
                 break
@@ -83,7 +87,10 @@ def sample_bootstrap(
             if len(found) >= 2:
                 with own.native():
                     sets = rows_of(task, found, [wanted.seed, number])
-                    network.train(sets, batches, number, own.limits)
+                    end = _core.monotonic_seconds() + searched if own.deadline else 0.0
+                    network.train(sets, batches, next(trainings), own.limits)
+                    while _core.monotonic_seconds() < end:
+                        network.train(sets, batches, next(trainings), own.limits)
     if not len(found):
         if own.seconds_left <= 0:
             raise stopped("time")
