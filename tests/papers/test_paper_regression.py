@@ -29,7 +29,7 @@ from hstar.experiments.study import (
 )
 from hstar.experiments.study.claims import FAILS, UNKNOWN, UNTOLD
 from hstar.experiments.study.subjects import Generated
-from hstar.learning import Recipe, split_states
+from hstar.learning import LearnOptions, Recipe, learn, split_states
 from hstar.papers.regression_sampling import learners
 from hstar.papers.regression_sampling.learners import (
     COLUMNS,
@@ -160,6 +160,20 @@ def test_states_that_a_learner_saw_are_not_planned_for(
     part = read_part(small.model(STUDY, task.name, "RSL", 0))
     assert part["used"] and part["used"] == [entry.path.stem for entry in task.test]
     assert not small.problems(STUDY, task)
+
+
+@pytest.mark.parametrize("learner", ["RSL", "Boot", "AVI"])
+def test_the_states_of_all_learners_are_known(learner: str, experiment: RegressionSampling) -> None:
+    """Also of those that label for themselves: goals and others are among them."""
+    task = generated_task(experiment, "blocksworld")
+    problem, seen = task.train[0].problem(), SeenStates()
+    recipe = quick(LEARNERS[learner].recipe, 300).recipe
+    found = learn([problem], recipe, LearnOptions(4.0), Budget(), seen)
+    assert found.file is not None
+    first = ground(problem)
+    goal = {first.fact_name(variable, value) for variable, value in first.goal}
+    reached = [goal <= state for state in seen.states]
+    assert any(reached) and not all(reached)
 
 
 def test_a_scale_of_given_tasks_needs_their_folder(tmp_path: Path) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 from hstar.planning.task import ground
 from hstar.slots.model_file import ModelFile
+from hstar.slots.teachers.backward import attempt_of
 from hstar.slots.teachers.labels import LabelRows
 from hstar.slots.teachers.registry import TEACHERS
 from hstar.slots.teachers.teacher import SamplingTask
@@ -38,6 +39,7 @@ def fit_self_taught(lesson: Lesson, row: ModelRow, limits: Limits) -> ModelFile:
     rounds = {"rounds": limits.steps or ENDLESS}
     wanted = SamplingTask(task, limits.budget, options.pop("states"), limits.seed)
     rows = TEACHING[row.teacher](wanted, network=network, **{**options, **rounds})
+    limits.tell(attempt_of(task, rows))
     training = {"teacher": {"name": row.teacher, **row.teacher_options}, "states": len(rows)}
     return fact_model(
         network.features, network.options, network.layers, first.problem.domain, training
