@@ -41,7 +41,6 @@ from hstar.experiments.study import (
     read_scales,
     read_toml,
 )
-from hstar.experiments.study.claims import Source
 from hstar.learning import mean_ratio
 from hstar.papers.regression_sampling.learners import COLUMNS, GRID, HSTAR, LEARNERS
 
@@ -193,7 +192,7 @@ def claims(results: TrialResults) -> list[Claim]:
     def shown(mean: float | None, digits: int = 1) -> Spread | None:
         return None if mean is None else Spread(mean, shown=f"{mean:.{digits}f}")
 
-    def sources(about: str) -> tuple[Source, Source] | None:
+    def sources(about: str) -> Any:
         study = about or first
         if study not in studies:
             return None
