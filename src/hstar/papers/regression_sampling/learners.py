@@ -148,6 +148,7 @@ LEARNERS: dict[str, OneTask] = {
     "N-RSL (text)": published("regression", novelty="preconditions"),
     "N-RSL (code)": published("regression", novelty="both"),
     "Boot": published("bootstrap", "self-taught", unsolved=False, h2=False),
+    "Boot (unsolved too)": published("bootstrap", "self-taught", h2=False),
     "AVI": published("value-iteration", "self-taught", h2=False),
     "TSL": published("given-states", search="ff"),
     HSTAR: OneTask(RECIPES["problem"]),
