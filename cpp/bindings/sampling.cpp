@@ -72,7 +72,6 @@ BoundPreImages backward_walks(const Limits& limits, const BoundRegression& self,
     const auto preferred = chosen<Novelty>("choice", novelty,
                                            {{"none", Novelty::None},
                                             {"preconditions", Novelty::Preconditions},
-                                            {"adds", Novelty::Adds},
                                             {"deletes", Novelty::Deletes},
                                             {"both", Novelty::Both}});
     return sampled(walk_backwards, self, BackwardWalkOptions{count, length, preferred, seed}, limits);

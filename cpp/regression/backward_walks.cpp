@@ -42,8 +42,7 @@ class Memory {
     // `set` is the set before the operator is applied.
     int score(int op, const Regression& set) const {
         int found = 0;
-        const bool counts_adds = novelty_ == Novelty::Adds || novelty_ == Novelty::Both;
-        if (counts_adds || novelty_ == Novelty::Preconditions)
+        if (novelty_ == Novelty::Preconditions || novelty_ == Novelty::Both)
             for (Assignment needed : task_.pre[op]) found += !met_[task_.fact(needed)];
         if (novelty_ == Novelty::Deletes || novelty_ == Novelty::Both)
             for (Assignment effect : task_.effects[op]) {

@@ -111,8 +111,8 @@ class Regression {
 // How a walk backwards chooses among the operators that regress its set. Ties are broken at random.
 enum class Novelty {
     None,           // at random
-    Preconditions,  // most preconditions that are neither goals nor preconditions of operators chosen before
-    Adds,           // most facts that no earlier set of the walk holds
+    Preconditions,  // most preconditions that are neither goals nor preconditions of operators chosen before:
+                    // most facts that no earlier set of the walk holds
     Deletes,        // most facts lost that all earlier sets hold
     Both            // the sum of the last two
 };

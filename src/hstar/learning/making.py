@@ -230,6 +230,7 @@ class ModelMaker:
             self.workers.say,
             self.watch.progress.update,
             lambda file: self.models.update({name: file}),
+            lambda attempt: self.watch.keep(f"states of {name}", attempt.to_bytes()),
         )
         lesson = Lesson(tasks=self.split.training, others=self.split.others)
         file = fit_for(row).run(lesson, row, limits)

@@ -55,7 +55,7 @@ PAPERS: Registry[Paper] = Registry(
         ),
         "regression-sampling": Paper(
             "networks for one task from regressions of its goal",
-            ("smoke", "quick", "small", "full"),
+            ("smoke", "small", "medium", "grid", "full"),
             "hstar.papers.regression_sampling.study:RegressionSampling",
             ("states", "limit", "learn", "columns", "domains", "suite", "peer"),
         ),

@@ -195,39 +195,49 @@ NETWORK = MlpOptions(
 
 
 class FactNetwork:
-    """A network on the facts of one task, as NETWORK says, that is trained a little at a time:
-    `train` goes on from the weights and the state of the optimizer that it left."""
+    """A network on the facts of one task that is trained a little at a time: `train` goes on from
+    the weights and the state of the optimizer that it left."""
 
-    def __init__(self, task: Task, seed: int) -> None:
-        self.task, self.seed = task, seed
+    def __init__(self, task: Task, seed: int, options: MlpOptions = NETWORK) -> None:
+        self.task, self.seed, self.options = task, seed, options
         self.features = FACTS.configure([task], {}, "one")
         self.inputs = FACTS.native(self.features, task)
-        rng = np.random.default_rng([seed])
-        self.layers = first_layers(self.features["width"], NETWORK, rng)
+        self.draws = 0
+        self._draw()
+
+    def _draw(self) -> None:
+        rng = np.random.default_rng([self.seed, self.draws] if self.draws else [self.seed])
+        self.layers = first_layers(self.features["width"], self.options, rng)
         self.optimizer: dict[str, Any] | None = None
+        self.draws += 1
 
     def heuristic(self) -> _core.Heuristic:
         """The network as it is now."""
         plain = {"cost": "one", "base": "", "lower": "", "cap": 0.0}
-        network = {"model": "mlp", "layers": self.layers, "precision": NETWORK.precision}
+        network = {"model": "mlp", "layers": self.layers, "precision": self.options.precision}
         decode = {"decode": {"name": "value", "sigma": 0.0}}
         return _core.Heuristic.learned(self.task.core, plain | decode | network | self.inputs)
 
     def train(self, sets: LabelRows, batches: int, seed: int, limits: tuple[float, int]) -> float:
-        """The mean loss of so many batches, drawn from the sets.
+        """The mean loss of so many batches, drawn from the sets. A network whose outputs are all 0
+        is drawn again: it could not learn any more.
 
         Raises _core.Stopped, and keeps what it has learned until then.
         """
+        options = self.options
         rows = training_rows(sets, np.asarray(self.inputs["rows"]), self.features["width"])
-        trainer = _core.MlpTrainer(rows, self.layers, NETWORK.objective)
+        trainer = _core.MlpTrainer(rows, self.layers, options.objective)
         if self.optimizer is not None:
             trainer.load(self.layers, self.optimizer)
         draws = np.random.default_rng([self.seed, seed])
-        order = draws.integers(0, len(sets), batches * NETWORK.batch, dtype=np.int32)
+        order = draws.integers(0, len(sets), batches * options.batch, dtype=np.int32)
         try:
-            return trainer.epoch(order, NETWORK.batch, NETWORK.learning_rate, *limits)
+            loss = trainer.epoch(order, options.batch, options.learning_rate, *limits)
         finally:
             self.layers, self.optimizer = trainer.weights(), trainer.state()
+        if self.draws < options.draws and not trainer.outputs(order[:PROBE], *limits).any():
+            self._draw()
+        return loss
 
 
 def training_rows(

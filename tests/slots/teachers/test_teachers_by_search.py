@@ -20,16 +20,22 @@ from hstar import _core
 from hstar.commands.cli import main
 from hstar.domains import generate
 from hstar.pddl import parse
+from hstar.planning.heuristics import bind_heuristic
 from hstar.planning.specification import SearchSpecification
 from hstar.planning.task import Task, ground
 from hstar.runtime.resources import Budget, OutOfResources
+from hstar.slots.learned_heuristic import LearnedHeuristic
 from hstar.slots.teachers import TEACHERS, LabelOptions, label, read_labels
 from hstar.slots.teachers.backward import NothingToRegress
 from hstar.slots.teachers.given_states import NothingSolved, sample_given_states
 from hstar.slots.teachers.labels import LabelRows
 from hstar.slots.teachers.states import LatestStates, fact_sets, states_of_facts
 from hstar.slots.teachers.teacher import SamplingTask
+from hstar.training.fit import Lesson, Limits, ModelRow, fit_for
+from hstar.training.fit.mlp import network_options
+from hstar.training.native import FactNetwork, MlpOptions
 from hstar.training.teachers.bootstrap import sample_bootstrap
+from hstar.training.teachers.goal_walks import GoalWalks
 from hstar.training.teachers.value_iteration import sample_value_iteration
 
 SMALL: dict[str, dict[str, Any]] = {
@@ -120,6 +126,66 @@ def test_value_iteration_finds_the_distances_of_a_tiny_task(tmp_path: Path) -> N
     assert np.isnan(sets.upper).all()
     assert exact.max() > 3
     assert np.abs(sets.h - exact).mean() < 0.35
+
+
+@pytest.mark.parametrize("teacher", ["bootstrap", "value-iteration"])
+def test_the_network_that_labelled_is_the_one_that_is_kept(teacher: str, tmp_path: Path) -> None:
+    """Its values are those of the network in the file, and near the labels of the plans."""
+    task = task_from(tmp_path, *ALL["gripper"](random.Random(3)))
+    options = {"hidden": 32, "width": 16, "learning_rate": 1e-3, "precision": "float32"}
+    small = {name: value for name, value in SMALL[teacher].items() if name != "rounds"}
+    row = ModelRow(teacher, "facts", "mlp", "squared", "self-taught", small, options)
+    fit = fit_for(row)
+    fit.check(row)
+    file = fit.run(Lesson(tasks=[task]), row, Limits(Budget(), seed=1, steps=30))
+    assert file is not None and file.metadata["training"]["teacher"]["name"] == teacher
+    network = FactNetwork(task, 1, network_options(row))
+    sets = SAMPLES[teacher](
+        SamplingTask(task, states=500, seed=1), rounds=30, network=network, **small
+    )
+    kept = bind_heuristic(LearnedHeuristic(file, "kept"), task, "one", Budget())
+    states = states_of(task, sets)
+    h = kept.evaluate(states)
+    assert (h == network.heuristic().evaluate(states)).all()
+    assert np.corrcoef(h, sets.h)[0, 1] > 0.8
+    with pytest.raises(ValueError, match="no option 'depth'"):
+        fit.check(replace(row, options={"depth": 3}))
+
+
+def test_a_network_that_is_dead_is_drawn_again(tmp_path: Path) -> None:
+    task = task_from(tmp_path, *ALL["gripper"](random.Random(3)))
+    network = FactNetwork(task, 1, MlpOptions(hidden=8, width=8))
+    last, bias, activation, skip = network.layers[-1]
+    network.layers[-1] = (last, np.full_like(bias, -1e3), activation, skip)
+    states = np.tile(task.initial_state, (4, 1))
+    sets = fact_sets(task, states, np.full(4, 5.0, np.float32))
+    network.train(sets, 1, 0, NO_LIMIT)
+    assert network.draws == 2 and network.layers[-1][1] > -1
+
+
+def test_walks_become_longer_when_their_states_are_solved(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    asked: list[int] = []
+    draw = GoalWalks.draw
+
+    def traced(self: GoalWalks, count: int, length: int, seed: list[int]) -> Any:
+        asked.append(length)
+        return draw(self, count, length, seed)
+
+    monkeypatch.setattr(GoalWalks, "draw", traced)
+    task = task_from(tmp_path, *ALL["gripper"](random.Random(3)))
+    sample_bootstrap(SamplingTask(task), rounds=4, searches=10, batches=5)
+    assert asked == [5, 10, 20, 40]  # a few expansions solve this task
+    asked.clear()
+    sample_bootstrap(SamplingTask(task), rounds=4, searches=10, batches=5, expansions=1)
+    assert asked == [5, 5, 5, 5]
+    asked.clear()
+    sample_value_iteration(SamplingTask(task), rounds=3, drawn=20, batches=5, near=1e-9)
+    assert asked == [5, 5, 5]
+    asked.clear()
+    sample_value_iteration(SamplingTask(task), rounds=3, drawn=20, length=8, batches=5, near=0.999)
+    assert asked[0] == 5 and max(asked) <= 8
 
 
 def test_values_one_step_ahead(tmp_path: Path) -> None:

@@ -19,15 +19,20 @@ from dataclasses import dataclass
 from hstar.experiments.report import Table
 from hstar.experiments.study.published import Spread, read_toml
 
-HOLDS, FAILS, UNKNOWN = "holds", "does not hold", "not measured"
+HOLDS, FAILS, UNTOLD, UNKNOWN = "holds", "does not hold", "cannot be told", "not measured"
 
 Look = Callable[[str, str, str], Spread | None]  # metric, domain, column
 Source = tuple[Look, Iterable[str]]  # with the domains there are
 Sources = Callable[[str], tuple[Source, Source] | None]  # our numbers and the paper's
+Sure = Callable[[str, str], bool]  # whether our numbers of two columns differ by more than chance
 
 ORDERS = {">": operator.gt, ">=": operator.ge, "<": operator.lt, "<=": operator.le}
 WORDS = {">": "against", ">=": "against", "<=": "≤", "=": "and"}
 _CASE = re.compile(r"(.+) (>=|<=|>|<|=) (.+?)(?: ([-+/±]) ([\d.]+%?))?(?: in (.+))?")
+
+
+def always_sure(_left: str, _right: str) -> bool:
+    return True
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,10 +47,15 @@ class Claim:
 
     @classmethod
     def judged(
-        cls, module: str, sources: Sources, called: Callable[[str], str] | None = None
+        cls,
+        module: str,
+        sources: Sources,
+        called: Callable[[str], str] | None = None,
+        sure: Sure = always_sure,
     ) -> list[Claim]:
         """Those of claims.toml beside a module. `sources` are by what a claim is about; None leaves
-        it out. `called` is how columns are shown."""
+        it out. `called` is how columns are shown; where our numbers are not `sure`, a claim cannot
+        be told."""
         found = []
         for text, held in read_toml(module, "claims.toml").items():
             matches = {one: _CASE.fullmatch(one) for one in held}
@@ -53,7 +63,8 @@ class Claim:
             words = dict(one.partition(" ")[::2] for one, match in matches.items() if not match)
             both = sources(words.get("about", ""))
             if both is not None:
-                checks = (list(_checks(cases, words, *one, called)) for one in both)
+                sources_of = zip(both, (sure, always_sure), strict=True)
+                checks = (list(_checks(cases, words, *one, called, s)) for one, s in sources_of)
                 ours, theirs = (judge(one, "most" in words) for one in checks)
                 paper = words.get("paper", "")
                 found.append(cls(text, *ours, *((HOLDS, paper) if paper else theirs)))
@@ -73,10 +84,11 @@ class Claim:
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """One comparison; `ok` is None where a number is missing."""
+    """One comparison; `ok` is None where a number is missing. What is not sure may be chance."""
 
     ok: bool | None
     text: str = ""
+    is_sure: bool = True
 
 
 def judge(checks: Sequence[Check], most: bool = False) -> tuple[str, str]:
@@ -84,11 +96,15 @@ def judge(checks: Sequence[Check], most: bool = False) -> tuple[str, str]:
     known = [check for check in checks if check.ok is not None]
     if not known:
         return UNKNOWN, ""
-    good = sum(check.ok is True for check in known)
-    holds = good * 2 > len(known) if most else good == len(known)
-    numbers = "; ".join(("" if check.ok else "NOT ") + check.text for check in known)
+    good, bad = (sum(one.is_sure and one.ok is ok for one in known) for ok in (True, False))
+    holds, fails = good == len(known), bad > 0
+    if most:
+        holds, fails = good * 2 > len(known), bad * 2 >= len(known)
+    marks = {True: "", False: "NOT "}
+    texts = [f"{'' if one.is_sure else '? '}{marks[one.ok is True]}{one.text}" for one in known]
     left_out = f" ({len(checks) - len(known)} not measured)" if len(known) < len(checks) else ""
-    return HOLDS if holds else FAILS, f"{good} of {len(known)}{left_out}: {numbers}"
+    verdict = HOLDS if holds else FAILS if fails else UNTOLD
+    return verdict, f"{good} of {len(known)}{left_out}: {'; '.join(texts)}"
 
 
 def _checks(
@@ -97,6 +113,7 @@ def _checks(
     look: Look,
     domains: Iterable[str],
     called: Callable[[str], str] | None,
+    sure: Sure,
 ) -> Iterator[Check]:
     metrics = words.get("by", "").split(" ")
     if "where-none" in words:
@@ -120,7 +137,8 @@ def _checks(
             shown = f" {texts[0]} {WORDS.get(order, order)} {texts[1]}"
             shown += f" {sign} {by}" if sign else ""
             first, second = ([*map(_rated, metrics, side)] for side in (a, b))
-            yield Check(_holds(first, second, order, sign, by), f"{domain}{names}{shown}".strip())
+            ok, text = _holds(first, second, order, sign, by), f"{domain}{names}{shown}".strip()
+            yield Check(ok, text, order == "=" or sure(left, right))
 
 
 def _holds(

@@ -5,15 +5,20 @@
     models     every learner, the same time for each; learners see p1 only
     searches   every column on the other initial states, the same limit for each
 
-A state that a learner trained on or tried is not planned for.
+A state that a learner trained on or tried is not planned for. Coverage is that of a sample of
+tasks and states, so it has an interval, and what lies within chance is called so.
 """
 
 from __future__ import annotations
 
 import math
 from collections.abc import Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
 
 from hstar.experiments.bench import FAILED, INVALID, SuiteError
 from hstar.experiments.report import Cell, Table, number_text
@@ -37,16 +42,19 @@ from hstar.experiments.study import (
     read_toml,
 )
 from hstar.learning import mean_ratio
-from hstar.papers.regression_sampling.learners import COLUMNS, HSTAR, LEARNERS
+from hstar.papers.regression_sampling.learners import COLUMNS, GRID, HSTAR, LEARNERS
 
 GENERATED = "generated"  # the suite that needs no folder
-SCALES = read_scales(__file__, TrialScale)
+SCALES = read_scales(__file__, TrialScale, {"grid": list(GRID)})
 HELD = read_toml(__file__, "published.toml")
 PAPER: list[str] = HELD["columns"]
 PRINTED = read_rows(PAPER, HELD["coverage"])
 AVERAGES = dict(zip(PAPER, HELD["average"], strict=True))
 TRAINING = dict(zip(PAPER, HELD["training"], strict=False))
+MODERATE: dict[str, str] = HELD["moderate"]
 PAPER_SUITE = "hard"
+DRAWS = 2000  # of tasks, for intervals
+INTERVAL = (2.5, 97.5)  # percentiles
 WORDS = Wording(__file__)
 
 
@@ -62,6 +70,8 @@ class RegressionSampling(TrialRun):
         studies = self.scale.studies
         tasks = {study.name: self.find_tasks(study) for study in studies}
         self.keep_settings()
+        for study in studies:
+            self.say(self.cost(study, [path for _, path in tasks[study.name]]))
         results = TrialResults(studies, {}, {})
         for study in studies:
             for domain, path in tasks[study.name]:
@@ -93,6 +103,15 @@ class RegressionSampling(TrialRun):
             raise SuiteError(message, str(suite))
         return found
 
+    def cost(self, study: TrialStudy, tasks: Sequence[Path]) -> str:
+        """What a study takes at most; generated tasks are not there yet and have all states."""
+        states = [sum((t / f"p{n}.pddl").is_file() for n in study.states) for t in tasks]
+        searched = sum(states) or len(tasks) * len(study.states)
+        searches = searched * (len(study.columns) + len(self.peers))
+        seconds = len(tasks) * len(self.learners_of(study)) * study.learn + searches * study.limit
+        hours = f"{seconds / 3600:.1f}"
+        return WORDS.text("cost", study=study, tasks=len(tasks), searched=searched, hours=hours)
+
     def problems(self, study: TrialStudy, subject: Subject) -> Sequence[Entry]:
         """The states that no learner of the study used."""
         used: set[str] = set()
@@ -117,11 +136,7 @@ class RegressionSampling(TrialRun):
             facts,
             {
                 "Tables": all_tables(results),
-                "Claims": [
-                    Claim.table(
-                        claims(results.searches[study.name]), WORDS.text("about", study=study)
-                    )
-                ],
+                "Claims": [Claim.table(claims(results), WORDS.text("about", study=study))],
             },
             "\n\n".join(coverage_table(results, one).text() for one in results.studies),
         )
@@ -139,16 +154,68 @@ def mean_of_domains(found: Searches, column: str) -> float | None:
     return sum(known) / len(known) if known else None
 
 
-def claims(rows: Sequence[dict[str, Any]]) -> list[Claim]:
-    """Verdicts by the means of the domains, ours and the paper's."""
-    found = Searches(rows)
+def resampled_means(found: Searches) -> dict[str, NDArray[np.float64]]:
+    """By column, what `mean_of_domains` is if of each domain as many tasks are drawn as it has,
+    with replacement and with all their states, DRAWS times. All columns get the same tasks."""
+    sums = {column: np.zeros(DRAWS) for column in found.columns}
+    draws = np.random.default_rng(0)
+    for domain in found.domains:
+        tasks = sorted({row["subject"] for row in found.rows(domain, found.columns[0])})
+        drawn = draws.integers(0, len(tasks), (DRAWS, len(tasks)))
+        for column, total in sums.items():
+            counts = np.zeros((len(tasks), 2))  # solved, all
+            for row in found.rows(domain, column):
+                counts[tasks.index(row["subject"])] += row["solved"], 1
+            solved, states = counts[drawn].sum(axis=1).T
+            total += 100 * solved / states / len(found.domains)
+    return sums
 
-    def shown(mean: float | None) -> Spread | None:
-        return None if mean is None else Spread(mean, shown=f"{mean:.1f}")
 
-    ours = (lambda _metric, _domain, column: shown(mean_of_domains(found, column)), [""])
-    theirs = (lambda _metric, _domain, column: shown(AVERAGES.get(column)), [""])
-    return Claim.judged(__file__, lambda _: (ours, theirs))
+def interval_text(draws: NDArray[np.float64]) -> str:
+    low, high = np.percentile(draws, INTERVAL)
+    return f"{low:.1f}-{high:.1f}"
+
+
+def of_paper(column: str) -> str:
+    """What the paper calls a column of which there is one as in its text and one as in its code."""
+    return column.partition(" (")[0]
+
+
+def claims(results: TrialResults) -> list[Claim]:
+    """Verdicts by the means of the domains, ours and the paper's: of the first study, or of the one
+    that a claim is about. Ours are sure if the interval of their difference lies on one side of 0.
+    """
+    studies = {one.name: results.searches[one.name] for one in results.studies}
+    means = {name: resampled_means(Searches(rows)) for name, rows in studies.items()}
+    first = results.studies[0].name
+
+    def shown(mean: float | None, digits: int = 1) -> Spread | None:
+        return None if mean is None else Spread(mean, shown=f"{mean:.{digits}f}")
+
+    def sources(about: str) -> Any:
+        study = about or first
+        if study not in studies:
+            return None
+        found = Searches(studies[study])
+
+        def ours(metric: str, _domain: str, column: str) -> Spread | None:
+            return None if metric == "hours" else shown(mean_of_domains(found, column))
+
+        def theirs(metric: str, _domain: str, column: str) -> Spread | None:
+            if metric == "hours":
+                return shown(TRAINING.get(of_paper(column)), 2)
+            return shown(AVERAGES.get(of_paper(column)))
+
+        return (ours, [""]), (theirs, [""])
+
+    def sure(left: str, right: str) -> bool:
+        of = next((one for one in means.values() if {left, right} <= one.keys()), None)
+        if of is None:
+            return True
+        low, high = np.percentile(of[left] - of[right], INTERVAL)
+        return bool(low > 0 or high < 0)
+
+    return Claim.judged(__file__, sources, sure=sure)
 
 
 def coverage_table(results: TrialResults, study: TrialStudy) -> Table:
@@ -161,16 +228,31 @@ def coverage_table(results: TrialResults, study: TrialStudy) -> Table:
     for domain in found.domains:
         shares = [percent(found, domain, column) for column in columns]
         row = PRINTED.get(domain, {}) if is_paper else {}
-        printed = [None if value is None else value.mean for value in map(row.get, columns)]
+        values = [row.get(of_paper(column)) for column in columns]
+        printed = [None if value is None else value.mean for value in values]
         count = str(len(found.rows(domain, columns[0])))
         lines.append([domain, count, *_cells(shares, printed)])
     means = [mean_of_domains(found, column) for column in columns]
-    averages = [AVERAGES.get(column) if is_paper else None for column in columns]
+    averages = [AVERAGES.get(of_paper(column)) if is_paper else None for column in columns]
     lines.append(["mean of the domains", "", *_cells(means, averages)])
+    intervals = map(interval_text, resampled_means(found).values())
+    lines.append(["its interval", "", *intervals])
     hours = (_training(results, study, column) for column in columns)
     lines.append(["learning, hours a task", "", *hours])
     below = f" {WORDS.text('of_paper')}" if is_paper else ""
     return WORDS.table("coverage", lines, columns, study=study, below=below)
+
+
+def grid_table(results: TrialResults, study: TrialStudy) -> Table:
+    """The settings of the grid that were run, with their means, the best first."""
+    found = Searches(results.searches[study.name])
+    means = resampled_means(found)
+    known = [(mean_of_domains(found, name) or 0.0, name) for name in found.columns if name in GRID]
+    lines = []
+    for mean, name in sorted(known, reverse=True):
+        values = map(str, asdict(GRID[name]).values())
+        lines.append([*values, f"{mean:.1f}", interval_text(means[name]), MODERATE.get(name, "")])
+    return WORDS.table("grid", lines, study=study)
 
 
 def _cells(ours: Sequence[float | None], printed: Sequence[float | None]) -> list[Cell]:
@@ -190,8 +272,8 @@ def _training(results: TrialResults, study: TrialStudy, column: str) -> Cell:
     rows = results.trainings[study.name]
     own = [row["seconds"] for row in rows if row["learner"] == learner]
     text = f"{sum(own) / len(own) / 3600:.4f}" if own else ""
-    is_printed = column in TRAINING and study.suite == PAPER_SUITE
-    return Cell(text, below=f"{TRAINING[column]:g}" if is_printed else "")
+    printed = TRAINING.get(of_paper(column)) if study.suite == PAPER_SUITE else None
+    return Cell(text, below="" if printed is None else f"{printed:g}")
 
 
 def together_table(results: TrialResults, study: TrialStudy) -> Table:
@@ -241,7 +323,8 @@ def break_even_table(results: TrialResults, study: TrialStudy) -> Table:
 def all_tables(results: TrialResults) -> list[Table]:
     tables = []
     for study in results.studies:
-        tables.append(coverage_table(results, study))
+        is_grid = GRID.keys() & study.columns
+        tables.append((grid_table if is_grid else coverage_table)(results, study))
         if DEFAULT in study.columns:
             tables.append(together_table(results, study))
         if {"learn", DEFAULT} <= set(study.columns):

@@ -23,10 +23,11 @@ from hstar.slots.teachers.teacher import (
     sampling_teacher,
     share,
     whole_number,
+    yes_or_no,
 )
 
 KINDS = ("regression", "random")
-NOVELTIES = ("none", "preconditions", "adds", "deletes", "both")
+NOVELTIES = ("none", "preconditions", "deletes", "both")
 
 
 def sample_walks(
@@ -36,6 +37,7 @@ def sample_walks(
     length: Annotated[int, whole_number(1), "the most steps of a walk"] = 500,
     novelty: Annotated[str, one_of(*NOVELTIES), "what a walk prefers"] = "both",
     random: RandomShare = 0.5,
+    even: Annotated[bool, yes_or_no, "whether all depths get equally many states"] = False,
     completion: Completion = "atoms",
     h2: UseH2 = False,
     improve: Improve = False,
@@ -46,7 +48,7 @@ def sample_walks(
     with budget.native():
         images = regression.backward_walks(walks, length, novelty, seed, *budget.limits)
     prepare(images, improve, budget)
-    chosen = by_depth(images.depth, wanted.states, random, seed)
+    chosen = by_depth(images.depth, wanted.states, random, seed, even=even)
     return completed(images, chosen, completion, seed, budget)
 
 
@@ -77,16 +79,20 @@ def sample_focused(
     return completed(images, chosen, completion, seed, budget)
 
 
-def by_depth(depth: NDArray[np.int32], states: int, random: float, seed: int) -> NDArray[np.int32]:
+def by_depth(
+    depth: NDArray[np.int32], states: int, random: float, seed: int, *, even: bool = False
+) -> NDArray[np.int32]:
     """Which pre-image to complete, for each state; -1 for none.
 
-    The same number of states is drawn for each depth i, from all pre-images of depth at most i.
+    The same number of states is drawn for each depth i: if `even`, from the pre-images of depth i,
+    else from all of depth at most i, as the authors' code has it, which favours the shallow ones.
     """
     draws = np.random.default_rng(seed)
     order = np.argsort(depth, kind="stable")
     slots = np.arange(states, dtype=np.int64) * (int(depth.max()) + 1) // states
-    fitting = np.searchsorted(depth[order], slots, side="right")
-    drawn = order[(draws.random(states) * fitting).astype(np.int64)]
+    end = np.searchsorted(depth[order], slots, side="right")
+    begin = np.searchsorted(depth[order], slots) if even else np.zeros_like(end)
+    drawn = order[begin + (draws.random(states) * (end - begin)).astype(np.int64)]
     return np.where(draws.random(states) < random, -1, drawn).astype(np.int32)
 
 

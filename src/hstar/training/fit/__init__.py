@@ -20,6 +20,7 @@ from hstar.slots.model_file import ModelFile
 from hstar.slots.models import MODELS
 
 if TYPE_CHECKING:
+    from hstar.slots.teachers.attempt import Attempt
     from hstar.training.dataset import Dataset
     from hstar.training.fit.choices import Minima
     from hstar.training.fit.rtdp import ActingLearner as ActingLearner
@@ -65,7 +66,8 @@ class Lesson:
 @dataclass(frozen=True, slots=True)
 class Limits:
     """`steps` is the number of updates where time does not count, None where it does. `checkpoint`
-    is a file to go on from, for fits that can. `keep` gets the best so far if a signal ends it."""
+    is a file to go on from, for fits that can. `keep` gets the best so far if a signal ends it.
+    `tell` gets the states that a fit labelled for itself."""
 
     budget: Budget
     seed: int = 0
@@ -76,6 +78,7 @@ class Limits:
     say: Callable[[str], None] = lambda _: None
     report: Callable[[int, str], None] = lambda _step, _text: None
     keep: Callable[[ModelFile], None] = lambda _: None
+    tell: Callable[[Attempt], None] = lambda _: None
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,6 +107,7 @@ FITS: Registry[Fit] = Registry(
     {
         "linear": "hstar.training.fit.linear:LINEAR",
         "mlp": "hstar.training.fit.mlp:MLP",
+        "self-taught": "hstar.training.fit.self_taught:SELF_TAUGHT",
         "rtdp": "hstar.training.fit.rtdp:RTDP",
         "torch": "hstar.training.fit.torch:TORCH",
     },

@@ -13,6 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from hstar import _core
+from hstar.pddl import Domain
 from hstar.planning.task import Task
 from hstar.runtime.resources import stopped
 from hstar.slots.features.facts import FACTS
@@ -21,7 +22,7 @@ from hstar.slots.model_file import ModelFile, model_metadata
 from hstar.slots.objectives import objectives_of
 from hstar.training.dataset import Dataset
 from hstar.training.fit import Fit, Lesson, Limits, ModelRow
-from hstar.training.native import NETWORK, MlpOptions, to_tensors, train_mlp
+from hstar.training.native import NETWORK, Layer, MlpOptions, to_tensors, train_mlp
 
 BOUNDED = ("interval", "truncated-gaussian")  # objectives that use bounds
 
@@ -36,19 +37,31 @@ def fit_mlp(lesson: Lesson, row: ModelRow, limits: Limits) -> ModelFile:
     trained = train_mlp(rows, features["width"], options, limits.seed, *limits.budget.limits)
     if trained.stopped not in (None, "time"):
         raise stopped(trained.stopped)
+    training = {
+        "teacher": {"name": row.teacher, **row.teacher_options},
+        "states": len(rows),
+        **trained.summary(),
+    }
+    return fact_model(features, options, trained.layers, dataset.domain, training)
+
+
+def fact_model(
+    features: dict[str, Any],
+    options: MlpOptions,
+    layers: list[Layer],
+    domain: Domain,
+    training: dict[str, Any],
+) -> ModelFile:
+    """A network on facts as a model file."""
     metadata = model_metadata(
         features=(FACTS.name, features),
         model=("mlp", options.config(features["width"])),
         objective={"name": options.objective},
         decode={"name": "value", "base": "none", "lower": "none", "cap": None},
-        domain=dataset.domain,
-        training={
-            "teacher": {"name": row.teacher, **row.teacher_options},
-            "states": len(rows),
-            **trained.summary(),
-        },
+        domain=domain,
+        training=training,
     )
-    return ModelFile(metadata, to_tensors(trained.layers))
+    return ModelFile(metadata, to_tensors(layers))
 
 
 def network_options(row: ModelRow) -> MlpOptions:

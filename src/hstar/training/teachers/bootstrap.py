@@ -3,18 +3,21 @@
     L = 5
     repeat
         draw states at most L regression steps away from the goal
-        search for a plan from each, greedily, with the network; few expansions
+        search for a plan from each, greedily, with the network
         label the states of each plan with the steps that remain
         train the network on the states labelled last
         if 95 % of the searches found a plan: double L, at most 8 times
 
-Ferber et al. 2022. Here a state from which no plan was found counts as well, with the steps of its
-walk: they are a plan, too. Otherwise learning can get stuck, because a network that knows only the
-nearest states finds no way to them from any other. So all labels are upper bounds.
+Ferber et al. 2022. With `unsolved` a state from which no plan was found counts as well, with the
+steps of its walk: they are a plan, too. Otherwise learning can get stuck, because a network that
+knows only the nearest states finds no way to them from any other. All labels are upper bounds. With
+few expansions, L would not grow: in plateaus even states two steps from the goal take thousands.
+Where time is limited, a round trains for as long as it searches; there both go on in parallel.
 """
 
 from __future__ import annotations
 
+from itertools import count
 from typing import Annotated
 
 import numpy as np
@@ -27,13 +30,21 @@ from hstar.slots.teachers.backward import NothingToRegress
 from hstar.slots.teachers.given_states import earlier, ended_by_time
 from hstar.slots.teachers.labels import LabelRows
 from hstar.slots.teachers.states import LatestStates, fact_sets
-from hstar.slots.teachers.teacher import SamplingTask, UseH2, sampling_teacher, share, whole_number
+from hstar.slots.teachers.teacher import (
+    SamplingTask,
+    UseH2,
+    sampling_teacher,
+    share,
+    whole_number,
+    yes_or_no,
+)
 from hstar.training.native import FactNetwork
 from hstar.training.teachers.goal_walks import GoalWalks
 
 FIRST_LENGTH = 5
 MOST_DOUBLINGS = 8
 MOST_ROWS = 20_000  # that a round trains on
+SEARCH_SHARE = 0.002  # of the time left, for one search
 
 
 def sample_bootstrap(
@@ -41,37 +52,45 @@ def sample_bootstrap(
     *,
     rounds: Annotated[int, whole_number(1), "the most rounds"] = 200,
     searches: Annotated[int, whole_number(1), "how many a round has"] = 100,
-    expansions: Annotated[int, whole_number(1), "the most per search"] = 1000,
+    expansions: Annotated[int, whole_number(1), "the most per search"] = 10_000,
     solved: Annotated[float, share, "the share from which walks become longer"] = 0.95,
-    batches: Annotated[int, whole_number(1), "how many a round trains on"] = 200,
+    batches: Annotated[int, whole_number(1), "how many a round trains on at least"] = 200,
+    unsolved: Annotated[bool, yes_or_no, "whether states without a plan count"] = True,
     h2: UseH2 = True,
+    network: FactNetwork | None = None,
 ) -> LabelRows:
     """The states labelled last, as many as wanted at most. The time limit ends it with those so
-    far. Raises NothingToRegress, OutOfResources."""
+    far. A given network is the one that learns. Raises NothingToRegress, OutOfResources."""
     task, own = wanted.task, earlier(wanted.budget)
     walks = GoalWalks(task, own, h2=h2)
-    network = FactNetwork(task, wanted.seed)
+    network = network or FactNetwork(task, wanted.seed)
     settings = SearchSpecification(algorithm="gbfs", max_expansions=expansions).for_core(task)
     found = LatestStates(task, wanted.states)
-    length, doublings = FIRST_LENGTH, 0
+    length, doublings, trainings = FIRST_LENGTH, 0, count()
     with ended_by_time(found):
         for number in range(rounds):
             starts, walked = walks.draw(searches, length, [wanted.seed, number])
+            seconds = SEARCH_SHARE * own.seconds_left if own.deadline else 0.0
+            began = _core.monotonic_seconds()
             with own.native():
                 on_plans, steps, was_solved = _core.label_by_search(
-                    task.core, starts, network.heuristic(), settings, 0.0, *own.limits
+                    task.core, starts, network.heuristic(), settings, seconds, *own.limits
                 )
+            searched = _core.monotonic_seconds() - began
             found.add(on_plans, steps)
             if len(was_solved) < len(starts):
                 break
-            unsolved = was_solved == 0
-            found.add(starts[unsolved], walked[unsolved])
+            if unsolved:
+                found.add(starts[was_solved == 0], walked[was_solved == 0])
             if was_solved.sum() >= solved * len(starts) and doublings < MOST_DOUBLINGS:
                 length, doublings = 2 * length, doublings + 1
             if len(found) >= 2:
                 with own.native():
                     sets = rows_of(task, found, [wanted.seed, number])
-                    network.train(sets, batches, number, own.limits)
+                    end = _core.monotonic_seconds() + searched if own.deadline else 0.0
+                    network.train(sets, batches, next(trainings), own.limits)
+                    while _core.monotonic_seconds() < end:
+                        network.train(sets, batches, next(trainings), own.limits)
     if not len(found):
         if own.seconds_left <= 0:
             raise stopped("time")
