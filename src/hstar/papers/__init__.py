@@ -14,6 +14,7 @@ from hstar.runtime import Registry, of_class
 if TYPE_CHECKING:
     from hstar.experiments.study import StudyRun
 
+SIZES = ("smoke", "small", "medium", "full")  # scales that every paper has
 # What may be given in place of a scale's own values, and what it says of them.
 OVERRIDES = {
     "seeds": "seeds of the learners",
@@ -43,36 +44,25 @@ PAPERS: Registry[Paper] = Registry(
     {
         "truncated-gaussian": Paper(
             "learned heuristics for greedy search",
-            ("smoke", "small", "full", "proposed"),
+            (*SIZES, "proposed"),
             "hstar.papers.truncated_gaussian.study:TruncatedGaussians",
             ("seeds", "steps", "tests", "limit", "columns", "domains"),
         ),
         "admissible-cea": Paper(
             "pattern databases as certified networks",
-            ("smoke", "small", "medium", "full"),
+            SIZES,
             "hstar.papers.admissible_cea.study:AdmissibleCea",
             ("seeds", "steps", "tests", "states", "limit", "columns", "domains", "models"),
         ),
         "regression-sampling": Paper(
             "networks for one task from regressions of its goal",
-            ("smoke", "small", "medium", "grid", "full"),
+            (*SIZES, "grid"),
             "hstar.papers.regression_sampling.study:RegressionSampling",
             ("states", "limit", "learn", "columns", "domains", "suite", "peer"),
         ),
         "reward-shaping": Paper(
             "value functions of a domain by reinforcement learning",
-            tuple(
-                [
-                    "smoke",
-                    "small",
-                    "medium",
-                    "full",
-                    "ablation",
-                    "systems",
-                    "equal-time",
-                    "compatibility",
-                ]
-            ),
+            (*SIZES, "ablation", "systems", "equal-time", "compatibility"),
             "hstar.papers.reward_shaping.study:RewardShaping",
             ("seeds", "steps", "tests", "limit", "learn", "columns", "domains", "suite"),
         ),
