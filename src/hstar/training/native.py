@@ -67,7 +67,7 @@ class MlpOptions:
     def config(self, inputs: int) -> dict[str, Any]:
         """The configuration of this network as a model 'mlp'. Raises ValueError."""
         sizes = self.hidden, self.width, self.blocks
-        return asdict(Shape(inputs, 1, *sizes, False, self.output, self.precision))
+        return Shape(inputs, 1, *sizes, False, self.output, self.precision).to_config()
 
 
 # How far from 0 first weights and biases are drawn, by the number of inputs.

@@ -110,7 +110,7 @@ def prepare_table(data: TableData, options: TrainOptions, start: Network | None 
             raise ValueError("only a network that training goes on from can be made coarser")
         network = model.build(config, torch.Generator().manual_seed(options.seed))
     else:
-        if asdict(shape_of(start)) != config or start.domain_sizes != states.domain_sizes:
+        if shape_of(start).to_config() != config or start.domain_sizes != states.domain_sizes:
             raise ValueError(
                 "the network to go on from has another shape or other inputs; "
                 "take one that was learned from a database of this pattern"
@@ -168,6 +168,8 @@ def _check_table(options: TrainOptions) -> None:
         )
     if options.in_integers and options.model_options.get("norm", True) is not True:
         raise ValueError("a network in integers needs batch normalisation; leave out norm=false")
+    if options.in_integers and options.model_options.get("convolution"):
+        raise ValueError("a network in integers has no convolution; take --bits 16")
     if decode.is_certified and not options.in_integers:
         raise ValueError("a certified decode needs a network in integers; take --bits 8")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
@@ -29,7 +29,9 @@ class Shape:
 
     `norm`: layers are batch normalised; if not, they have a bias. `output` is "none", or "relu" for
     a single output that is never negative. `precision` is that of products in search: "float32",
-    or for facts "int16", which is faster. Raises ValueError for what makes no network.
+    or for facts "int16", which is faster. `pieces` are the variables of cube3 of whose maps a
+    convolution is read (cube_maps.py); without any, inputs are read as they are. Raises ValueError
+    for what makes no network.
     """
 
     inputs: int
@@ -40,31 +42,50 @@ class Shape:
     norm: bool = True
     output: str = "none"
     precision: str = "float32"
+    pieces: Sequence[int] = ()
 
     def __post_init__(self) -> None:
         names = {"output": OUTPUTS, "precision": PRECISIONS}
-        check_options(asdict(self), defaults_of(Shape), zero=("blocks",), **names)
+        own = {name: value for name, value in asdict(self).items() if name != "pieces"}
+        check_options(own, SIZES, zero=("blocks",), **names)
         if self.output == "relu" and self.outputs != 1:
             raise ValueError(
                 f"output 'relu' is for one output that is never negative, and this objective has "
                 f"{self.outputs} outputs; take output none"
             )
 
+    def to_config(self) -> Config:
+        """As model files have it."""
+        config = asdict(self)
+        if not self.pieces:
+            del config["pieces"]
+        return config
+
+
+SIZES = {name: value for name, value in defaults_of(Shape).items() if name != "pieces"}
+
 
 class MLPModel(Model):
-    """On digits of a table it may be trained towards integers (`bits` of the training options)."""
+    """On digits of a table it may be trained towards integers (`bits` of the training options).
+    With `convolution`, digits of pieces of cube3 become maps that a convolution reads first."""
 
     name = "mlp"
     features = ("digits", "relaxed-plans", "facts", "wl")
-    options = defaults_of(Shape)
+    options = SIZES | {"convolution": False}
     can_round = True
     training = {"learning_rate": 3e-3, "weight_decay": 0.0, "clip": 0.0}  # noqa: RUF012
 
     def configure(self, features: Config, outputs: int, options: Config) -> Config:
-        shape = Shape(features["width"], outputs, **options)
+        sizes = {name: value for name, value in options.items() if name != "convolution"}
+        pieces = ()
+        if options["convolution"]:
+            if features.get("fingerprint") != "cube3":
+                raise ValueError("a convolution reads digits of pieces of cube3, nothing else")
+            pieces = tuple(features["variables"])
+        shape = Shape(features["width"], outputs, **sizes, pieces=pieces)
         if shape.precision != "float32" and "atoms" not in features:
             raise ValueError("precision int16 is for features facts; take precision float32")
-        return asdict(shape)
+        return shape.to_config()
 
     def build(self, config: Config, generator: torch.Generator) -> torch.nn.Module:
         import torch
@@ -83,9 +104,11 @@ class MLPModel(Model):
     def calibrate(self, network: Any, samples: Iterable[torch.Tensor]) -> None:
         network.calibrate(samples)
 
-    def native(self, config: Config, tensors: dict[str, Any]) -> Config:
+    def native(self, config: Config, tensors: dict[str, Any]) -> Config | None:
         """Layers with batch normalisation folded in; a block's second layer adds its input."""
         shape, layers = Shape(**config), []
+        if shape.pieces:
+            return None
         for number in range(2 + 2 * shape.blocks):
             names = LAYER if shape.norm else ("dense.weight", "dense.bias")
             weight, bias, *norm = (tensors[f"layers.{number}.{name}"] for name in names)

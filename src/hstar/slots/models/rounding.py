@@ -3,7 +3,7 @@ with the rounding of the integer network in a form that can be trained.
 
 x = relu(bn(W1 input));  x = relu(bn(W2 x));  blocks: x = relu(x + bn(W relu(bn(W' x))))
 
-Without `norm` a bias is added where bn stands.
+Without `norm` a bias is added where bn stands. A convolution may come before the first layer.
 
 Weights are whole multiples of a step per output channel, activations of a step per layer. Rounding
 passes gradients on as if it were not there, and the steps are learned with the rest (Esser et al.,
@@ -14,17 +14,19 @@ exactly (and of factors up to 127, which bfloat16 holds exactly).
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import pairwise
 from typing import Any
 
 import torch
 from torch import Tensor, nn
 
+from hstar.slots.models.cube_maps import cube_maps
 from hstar.slots.models.integer_network import LOGIT_UNITS
 from hstar.slots.models.mlp import Shape, is_joined
 
 LARGEST_ACTIVATION = 127
+CHANNELS, KERNEL = 64, 2  # of the convolution; with them sizes are those of the paper's Table 5
 
 
 class DenseNorm(nn.Module):
@@ -40,19 +42,42 @@ class DenseNorm(nn.Module):
         return result
 
 
+class MapConvolution(nn.Module):
+    """A convolution of maps of the cube, batch normalised by channel: [B, features] from one-hot
+    rows. It is linear in them, so the maps are convolved once and not for each state."""
+
+    def __init__(self, pieces: Sequence[int]) -> None:
+        super().__init__()
+        added, fixed = map(torch.from_numpy, cube_maps(pieces))
+        self.register_buffer("added", added, persistent=False)
+        self.register_buffer("fixed", fixed[None], persistent=False)
+        self.convolution = nn.Conv2d(added.shape[1], CHANNELS, KERNEL, bias=False)
+        self.norm = nn.BatchNorm1d(CHANNELS)
+        self.features = int(self.convolution(self.fixed).numel())
+
+    def forward(self, x: Tensor) -> Tensor:
+        rows, fixed = (self.convolution(maps).flatten(1) for maps in (self.added, self.fixed))
+        z = x @ rows.to(x.dtype) + fixed.to(x.dtype)
+        return torch.relu(self.norm(z.unflatten(1, (CHANNELS, -1)))).flatten(1)
+
+
 class ResidualNet(nn.Module):
     """[B, outputs] from vectors [B, inputs]."""
 
     def __init__(self, shape: Shape) -> None:
         super().__init__()
         self.shape = shape
-        widths = [shape.inputs, shape.hidden, *[shape.width] * (1 + 2 * shape.blocks)]
+        self.front = MapConvolution(shape.pieces) if shape.pieces else None
+        inputs = self.front.features if self.front else shape.inputs
+        widths = [inputs, shape.hidden, *[shape.width] * (1 + 2 * shape.blocks)]
         layers = (DenseNorm(*pair, shape.norm) for pair in pairwise(widths))
         self.layers: Any = nn.ModuleList(layers)
         self.last = nn.Linear(shape.width, shape.outputs)
 
     def forward(self, x: Tensor, activations: list[Tensor] | None = None) -> Tensor:
         """A list gets the activations of all layers but the last."""
+        if self.front is not None:
+            x = self.front(x)
         older = x
         for number, layer in enumerate(self.layers):
             z = layer(x)
