@@ -71,6 +71,13 @@ class Dataset:
             self.columns[name] = np.concatenate(parts)
         return self.columns[name]
 
+    @property
+    def is_bound(self) -> NDArray[np.bool_]:
+        """bool[S]: where the cost of a plan is all that is known of h*. Some teachers give it as
+        the label too."""
+        h, upper = self.column("h_star"), self.column("upper")
+        return ~np.isnan(upper) & ~(h < upper)
+
     def digest(self) -> str:
         """Identifies the labels."""
         sha = hashlib.sha256(domain_hash(self.domain).encode())
@@ -214,17 +221,16 @@ Columns = dict[str, NDArray[Any]]
 
 
 def target_columns(dataset: Dataset, objective: Objective) -> Columns:
-    """float32[S] each: h_star, base (capped), lower, upper; bool[S] is_bound, true where h_star is
-    the cost of a plan, if it is anywhere; int64[S] class, if there are classes. Raises ValueError
-    where a lower bound exceeds a label: it is not admissible, or labels and bound are in different
-    units."""
+    """float32[S] each: h_star, base (capped), lower, and upper, the cost of a plan where one is known;
+    bool[S] is_bound, true where h_star is that cost, if it is anywhere; int64[S] class, if there
+    are classes. Raises ValueError where a lower bound exceeds a label: it is not admissible, or
+    labels and bound are in different units."""
     constants = objective.constants()
     size = len(dataset)
     h_star, plan_cost = dataset.column("h_star"), dataset.column("upper")
     known = ~np.isnan(h_star)
-    plan_cost = np.where(np.isnan(plan_cost), np.inf, plan_cost)
-    upper = np.where(known, plan_cost, np.inf)
-    h_star = np.where(known, h_star, plan_cost)
+    upper = np.where(np.isnan(plan_cost), np.inf, plan_cost)
+    h_star = np.where(known, h_star, upper)
     base_name, lower_name = constants["base"], constants["lower"]
     base = np.zeros(size) if base_name == "none" else dataset.column(base_name)
     lower = np.full(size, -np.inf) if lower_name == "none" else dataset.column(lower_name)
@@ -247,8 +253,8 @@ def target_columns(dataset: Dataset, objective: Objective) -> Columns:
     found = {"h_star": h_star, "base": base, "lower": lower, "upper": upper}
     targets: Columns = {name: np.asarray(c, dtype=np.float32) for name, c in found.items()}
     targets["base"] = capped_base(targets["base"], targets["lower"], constants["cap"])
-    if not known.all():
-        targets["is_bound"] = ~known
+    if dataset.is_bound.any():
+        targets["is_bound"] = dataset.is_bound
     if objective.form == "logits" and objective.outputs:
         targets["class"] = objective.classes_of(targets["h_star"])
     return targets

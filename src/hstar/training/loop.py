@@ -31,6 +31,7 @@ from hstar.training.source import BatchSource
 CALIBRATION_BATCHES = 50
 CALIBRATED_STATES = 8192
 RISE = 8  # how many times its best the validation score may end at without a warning
+BEST = "best "  # groups of a checkpoint: the weights that a metric chose
 NOTED = ("step", "restarted", "curve", "seconds")  # of a loop, in its checkpoint
 WARM_UP_STEPS = 3  # until lazy initialisation (compiled code, optimiser state) has finished
 
@@ -56,7 +57,7 @@ class Loop:
     restarted: int = 0
     seconds: float = 0.0
     curve: list[Line] = field(default_factory=list)
-    best_weights: Arrays = field(default_factory=dict)
+    best_weights: dict[str, Arrays] = field(default_factory=dict)  # by the metric that chose them
 
     def __post_init__(self) -> None:
         self.model = MODELS.find(self.options.model)
@@ -66,20 +67,29 @@ class Loop:
         self.totals = torch.zeros(len(self.sums), dtype=torch.float64, device=self.device)
         self._prepare()
 
-    def score(self, line: Line) -> float:
+    @property
+    def metric(self) -> str:
         """What the best weights are chosen by: one metric, the same for the whole run."""
-        score: float = line.get(f"validation_{self.source.objective.score}", math.nan)
+        return self.options.keep or self.source.metric
+
+    def score(self, line: Line, metric: str | None = None) -> float:
+        score: float = line.get(f"validation_{metric or self.metric}", math.nan)
         return score
+
+    def best_by(self, metric: str) -> Line:
+        """The line of the best weights; the last one where nothing is validated."""
+        if self.validation is None:
+            return self.curve[-1]
+        return min(self.curve, key=lambda line: self.score(line, metric))
 
     @property
     def best(self) -> Line:
-        """The line of the best weights; the last one where nothing is validated."""
-        return self.curve[-1] if self.validation is None else min(self.curve, key=self.score)
+        return self.best_by(self.metric)
 
     @property
     def parameters(self) -> int:
         """The number of the best weights."""
-        return sum(int(weights.size) for weights in self.best_weights.values())
+        return sum(int(weights.size) for weights in self.best_weights[self.metric].values())
 
     @property
     def warning(self) -> str | None:
@@ -105,19 +115,20 @@ class Loop:
             path.unlink(missing_ok=True)
         return self
 
-    def model_file(self) -> ModelFile:
-        """The best weights so far."""
-        options = self.options
+    def model_file(self, metric: str | None = None) -> ModelFile:
+        """The best weights so far, by the metric of the options or another."""
+        options, metric = self.options, metric or self.metric
         _, _, decode = options.entries()
         constants = {**decode.options, **options.decode_options, **options.objective.constants()}
-        curve = {"best": self.best, "curve": self.curve}
+        curve = {"best": self.best_by(metric), "curve": self.curve}
         about = {**self.about, "training": {**self.about["training"], **curve}}
         metadata = model_metadata(
             objective=options.objective.to_dict(),
             decode={**constants, "name": options.decode or options.objective.decodes[0]},
             **about,
         )
-        weights = self.best_weights or weights_of(self.network)  # a table is not validated
+        # A table is not validated.
+        weights = self.best_weights.get(metric) or weights_of(self.network)
         return ModelFile(metadata, weights)
 
     def run(
@@ -179,16 +190,17 @@ class Loop:
         """Raises FloatingPointError for numbers that no choice can be made by."""
         names = ["train_loss"]
         if self.validation is not None:
-            names.append(f"validation_{self.source.objective.score}")
+            names.append(f"validation_{self.metric}")
         for name in names:
             if not math.isfinite(line[name]):
                 raise FloatingPointError(
                     f"the {name.replace('_', ' ')} is {line[name]} at step {self.step}; "
                     "lower the learning rate"
                 )
-        is_best = not self.curve or self.score(line) < self.score(self.best)
-        if self.validation is not None and is_best:
-            self.best_weights = weights_of(self.network)
+        for metric in {self.metric, "loss"} if self.validation is not None else ():
+            best = self.score(self.best_by(metric), metric) if self.curve else math.inf
+            if self.score(line, metric) < best:
+                self.best_weights[metric] = weights_of(self.network)
         self.curve.append(line)
         objective = self.source.objective.after(line)
         if objective != self.source.objective:
@@ -258,8 +270,8 @@ class Loop:
 
     def state(self) -> Checkpoint:
         notes = {name: getattr(self, name) for name in ("is_rounding", *NOTED)}
-        groups = {"best": self.best_weights, **groups_of(self.network, self.optimiser)}
-        return Checkpoint(self.fingerprint, notes, groups)
+        best = {f"{BEST}{metric}": weights for metric, weights in self.best_weights.items()}
+        return Checkpoint(self.fingerprint, notes, best | groups_of(self.network, self.optimiser))
 
     def restore(self, checkpoint: Checkpoint) -> None:
         notes, groups = checkpoint.notes, checkpoint.groups
@@ -267,7 +279,8 @@ class Loop:
             self._begin_rounding(None)
         for name in NOTED:
             setattr(self, name, notes[name])
-        self.best_weights = groups.get("best", {})
+        best = {name for name in groups if name.startswith(BEST)}
+        self.best_weights = {name.removeprefix(BEST): groups[name] for name in best}
         for line in self.curve:
             self.source.objective = self.source.objective.after(line)
         count_on = self.device if self.on_gpu else torch.device("cpu")

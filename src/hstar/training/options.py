@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from hstar.slots.models.integer_network import Network
 
 SCHEDULES = ("cosine", "constant")
+METRICS = ("mse", "loss")
 MODES = ("uniform", "proportional", "tempered")
 
 
@@ -65,6 +66,7 @@ class TrainOptions:
     lowest_rate: float = 0.01
     seed: int = 0
     evaluate_every: int = flag(200, "steps between two evaluations (default: 200; tables: 250)", 1)
+    keep: str = flag("", "metric that chooses the weights: mse or loss (default: the objective's)")
     patience: int = flag(8, "stop after N evaluations without progress; 0: never (default: 8)", 0)
     bits: int = flag(0, "bits per weight, 2 to 8; 0: floating point (default: 8)", of_table=True)
     quantize_from: float = flag(
@@ -85,6 +87,12 @@ class TrainOptions:
                 f"which training does not know; choose one of {', '.join(BATCHES)}"
             )
         check_known("schedule", self.schedule, SCHEDULES)
+        if self.keep:
+            check_known("metric", self.keep, METRICS)
+            if self.keep == "mse" and self.objective.batches == "pairs":
+                raise ValueError(
+                    f"objective '{self.objective.name}' ranks: keep loss, it has no mse"
+                )
         for one in fields(self):
             least, value = one.metadata.get("least"), getattr(self, one.name)
             if least is not None and value < least:

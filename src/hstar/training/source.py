@@ -42,6 +42,11 @@ class BatchSource:
         self.objective = objective
         self.device = device
 
+    @property
+    def metric(self) -> str:
+        """What weights are chosen by, unless the options say."""
+        return self.objective.score
+
     def record(self, model: Model, network: torch.nn.Module) -> None:
         """Prepare for replaying steps on a GPU, if all batches have the same shapes."""
 
@@ -129,7 +134,9 @@ class StateSource(BatchSource):
         return (losses * self.weight).mean(), self._statistics(outputs, targets)
 
     def evaluate(self, network: torch.nn.Module) -> Metrics:
-        """The mean loss, and the squared errors of the decoded value and of the clipped mean."""
+        """The mean loss, and the squared errors of the decoded value and of the clipped mean. Where
+        a plan is all that is known of h*, and the objective takes it for a bound, a value is wrong
+        as far as it leaves the bounds."""
         decodes = {"mse": self.decode}
         if self.objective.form == "location-scale":
             decodes["mse_clip"] = DECODES.find("clip")
@@ -140,10 +147,25 @@ class StateSource(BatchSource):
             parts = [self.objective.loss(outputs, targets)]
             for decode in decodes.values():
                 value = decode.value(outputs, targets["base"], targets["lower"], constants)
-                parts.append((value - targets["h_star"]) ** 2)
+                nearest = targets["h_star"]
+                if self.has_bounds:
+                    within = value.clamp(targets["lower"], targets["upper"])
+                    nearest = torch.where(targets["is_bound"], within, nearest)
+                parts.append((value - nearest) ** 2)
             sums += torch.stack([part.double().sum() for part in parts]).cpu()
         means = (sums / len(self.encoded.sizes)).tolist()
         return dict(zip(("loss", *decodes), means, strict=True))
+
+    @property
+    def metric(self) -> str:
+        """Bounds may be wide, and all values within them are right; the loss still tells them
+        apart."""
+        return "loss" if self.has_bounds else super().metric
+
+    @property
+    def has_bounds(self) -> bool:
+        """Whether the cost of a plan is all that is known of some states, and taken for a bound."""
+        return self.objective.takes_bounds and "is_bound" in self.columns
 
     def _targets(self, rows: NDArray[np.int64]) -> dict[str, Tensor]:
         return {

@@ -4,8 +4,13 @@
     gaussian             -log N(h* | mu, sigma)
     truncated-gaussian   -log TN(h* | mu, sigma, l - epsilon, u + epsilon)
 
-with l an admissible heuristic and u the cost of a known plan, where there is one. With a cap the
-base is min(base(s), cap l(s)) (cap.py).
+with l an admissible heuristic and u the cost of a known plan, where there is one. Where a plan is
+all that is known of h*, it is censored: h* lies in [l, u], and the Gaussian's mass there counts,
+
+    truncated-gaussian   -log P(l - epsilon <= X <= u + epsilon),  X ~ N(mu, sigma)
+
+Not the mass of the Gaussian cut at l, which is 1 for any mu far below l. With a cap the base is
+min(base(s), cap l(s)) (cap.py).
 """
 
 from __future__ import annotations
@@ -96,23 +101,33 @@ class TruncatedGaussian(Gaussian):
     name: ClassVar[str] = "truncated-gaussian"
     fits: ClassVar[tuple[str, ...]] = ("torch", "mlp")
     decodes: ClassVar[tuple[str, ...]] = ("truncated-mean", "clip", "mean")
+    takes_bounds: ClassVar[bool] = True
 
     def fitted(self, columns: dict[str, NDArray[np.float32]]) -> Gaussian:
         """With the cap that the labels ask for, if they do: search computes the bound anyway."""
         if self.cap != "fit" or not self.can_be_capped:
             return super().fitted(columns)
+        import numpy as np
+
         from hstar.slots.objectives.cap import fitted_cap
 
-        cap = fitted_cap(columns["base"], columns["lower"], columns["h_star"])
-        return replace(self, cap=cap)
+        is_exact = ~columns.get("is_bound", np.zeros(len(columns["base"]), bool))
+        exact = (columns[name][is_exact] for name in ("base", "lower", "h_star"))
+        return replace(self, cap=fitted_cap(*exact))
 
     def loss(self, outputs: Tensor, targets: Targets) -> Tensor:
+        import torch
+
         from hstar.slots.objectives.truncated_normal import TruncatedNormal
 
         mu, sigma = location_and_scale(outputs, targets["base"], self.constants())
         # A label may equal its bounds: an admissible heuristic is often exact.
         lower, upper = targets["lower"] - self.epsilon, targets["upper"] + self.epsilon
-        return -TruncatedNormal(mu, sigma, lower, upper).log_prob(targets["h_star"])
+        within = TruncatedNormal(mu, sigma, lower, upper)
+        found = within.log_prob(targets["h_star"])
+        if "is_bound" in targets:
+            found = torch.where(targets["is_bound"], within.log_mass, found)
+        return -found
 
 
 def gaussian_log_prob(x: Tensor, mu: Tensor, sigma: Tensor) -> Tensor:

@@ -44,6 +44,7 @@ class Objective:
     fits: ClassVar[tuple[str, ...]] = ("torch",)
     training: ClassVar[dict[str, Any]] = {}  # training options that suit it
     statistic_names: ClassVar[tuple[str, ...]] = ()  # of what `statistics` returns
+    takes_bounds: ClassVar[bool] = False  # else the cost of a plan is taken for h*
 
     def __init_subclass__(cls) -> None:
         if "name" not in cls.__dict__:  # so that a model file finds it again
