@@ -10,8 +10,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +60,16 @@ class Dataset:
     cost: str
     tasks: tuple[LabelledTask, ...]
     columns: dict[str, NDArray[np.float32]]
+    made: dict[str, Any] = field(default_factory=dict, init=False, compare=False)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Dataset, (self.domain, self.cost, self.tasks, self.columns)
+
+    def once(self, name: str, make: Callable[[], Any]) -> Any:
+        """What is made of the states: the same object for the same name."""
+        if name not in self.made:
+            self.made[name] = make()
+        return self.made[name]
 
     def __len__(self) -> int:
         return sum(len(labelled.states) for labelled in self.tasks)
@@ -221,7 +231,7 @@ Columns = dict[str, NDArray[Any]]
 
 
 def target_columns(dataset: Dataset, objective: Objective) -> Columns:
-    """float32[S] each: h_star, base (capped), lower, and upper, the cost of a plan where one is known;
+    """float32[S] each: h_star, base (capped), lower, and upper, the cost of a plan if one is known;
     bool[S] is_bound, true where h_star is that cost, if it is anywhere; int64[S] class, if there
     are classes. Raises ValueError where a lower bound exceeds a label: it is not admissible, or
     labels and bound are in different units."""

@@ -14,7 +14,7 @@ import glob
 import math
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -107,7 +107,7 @@ class Loop:
         """Train to the end and write the model file. `report` is called with every line of the
         curve and the number of steps. A killed run goes on from `output`.partial. Raises what `run`
         does, and OSError."""
-        partial = Path(f"{os.fspath(output)}.partial")
+        partial = checkpoint_of(output)
         self.run(partial, report)
         write_model(output, self.model_file())
         halves = partial.parent.glob(f".{glob.escape(partial.name)}.*")  # what a kill left
@@ -149,7 +149,7 @@ class Loop:
             end = min(self.step + self.options.evaluate_every, self.options.steps)
             line = self._advance(end)
             self.seconds = before + time.monotonic() - started
-            self._note(line)
+            self.note(line)
             if report is not None:
                 report(line, self.options.steps)
             if checkpoint is not None:
@@ -168,16 +168,21 @@ class Loop:
         return all(self.score(line) >= earlier for line in self.curve[-patience:])
 
     def _advance(self, end: int) -> Line:
+        """Steps up to `end`, and the line of the curve there."""
         self.totals.zero_()
         self.network.train()
         first, rounded_from = self.step, round(self.options.quantize_from * self.options.steps)
         while self.step < end:
             if self.options.bits and self.step == rounded_from and not self.is_rounding:
                 self._begin_rounding(self._sample()[:CALIBRATED_STATES])
-            self._set_rate(self.options.rate(self.step, self.restarted))
+            for group in self.optimiser.param_groups:
+                self.set_rate(group, self.options.rate(self.step, self.restarted))
             self.take_step(self.source.draw(self.step))
             self.step += 1
-        means = (self.totals / (self.step - first)).tolist()
+        return self.line((self.totals / (self.step - first)).tolist())
+
+    def line(self, means: Sequence[float]) -> Line:
+        """Of the curve at this step, from the means of the sums since the one before."""
         metrics = {**dict(zip(self.sums, means, strict=True)), **self.source.objective.schedule()}
         if self.validation is not None:
             self.network.eval()
@@ -186,7 +191,7 @@ class Loop:
             metrics |= {f"validation_{name}": value for name, value in found.items()}
         return {"step": self.step, **metrics}
 
-    def _note(self, line: Line) -> None:
+    def note(self, line: Line) -> None:
         """Raises FloatingPointError for numbers that no choice can be made by."""
         names = ["train_loss"]
         if self.validation is not None:
@@ -218,25 +223,28 @@ class Loop:
         with torch.no_grad():
             self.totals += torch.stack([loss.detach().double(), *statistics])
 
-    def _set_rate(self, rate: float) -> None:
-        for group in self.optimiser.param_groups:
-            if self.on_gpu:
-                group["lr"].fill_(rate)
-            else:
-                group["lr"] = rate
+    def set_rate(self, group: dict[str, Any], rate: float) -> None:
+        """Of a group of an optimiser's parameters; a recording reads it from its tensor."""
+        if self.on_gpu:
+            group["lr"].fill_(rate)
+        else:
+            group["lr"] = rate
 
-    def _prepare(self) -> None:
-        """The optimiser and the compiled form of the network as it is."""
+    def optimiser_of(self, parameters: Iterable[nn.Parameter]) -> torch.optim.AdamW:
         rate = self.options.learning_rate
-        self.network.train()
-        self.optimiser = torch.optim.AdamW(
-            self.network.parameters(),
+        return torch.optim.AdamW(
+            parameters,
             # a tensor can change under a recording
             lr=torch.tensor(rate, device=self.device) if self.on_gpu else rate,
             weight_decay=self.options.weight_decay,
             fused=self.on_gpu,
             capturable=self.on_gpu,
         )
+
+    def _prepare(self) -> None:
+        """The optimiser and the compiled form of the network as it is."""
+        self.network.train()
+        self.optimiser = self.optimiser_of(self.network.parameters())
         self.forward: Any = torch.compile(self.network) if self.options.compile else self.network
         self._record()
 
@@ -285,6 +293,11 @@ class Loop:
             self.source.objective = self.source.objective.after(line)
         count_on = self.device if self.on_gpu else torch.device("cpu")
         restore_groups(self.network, self.optimiser, groups, count_on)
+
+
+def checkpoint_of(output: str | os.PathLike[str]) -> Path:
+    """What a killed training of this model file goes on from."""
+    return Path(f"{os.fspath(output)}.partial")
 
 
 class RecordedStep:

@@ -90,9 +90,7 @@ class TrainOptions:
         if self.keep:
             check_known("metric", self.keep, METRICS)
             if self.keep == "mse" and self.objective.batches == "pairs":
-                raise ValueError(
-                    f"objective '{self.objective.name}' ranks: keep loss, it has no mse"
-                )
+                raise ValueError(f"objective '{self.objective.name}' has no mse; keep loss")
         for one in fields(self):
             least, value = one.metadata.get("least"), getattr(self, one.name)
             if least is not None and value < least:

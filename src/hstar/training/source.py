@@ -7,8 +7,10 @@ can replay a recorded step.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -36,7 +38,7 @@ EVALUATION_TUPLES = 4_000_000  # how many rows of arity 3 are evaluated at once
 class BatchSource:
     """`objective` may be replaced between steps."""
 
-    is_recordable = False
+    is_recordable = False  # whether all batches have the same shapes
 
     def __init__(self, objective: Objective, device: torch.device) -> None:
         self.objective = objective
@@ -47,8 +49,9 @@ class BatchSource:
         """What weights are chosen by, unless the options say."""
         return self.objective.score
 
-    def record(self, model: Model, network: torch.nn.Module) -> None:
-        """Prepare for replaying steps on a GPU, if all batches have the same shapes."""
+    def hold(self, model: Model, config: Config) -> bool:
+        """Keep the inputs on the device, if the model has a form for that; whether it has."""
+        return False
 
     def draw(self, step: int) -> Any:
         """The batch of a step; it depends on the seed and the step alone."""
@@ -85,6 +88,11 @@ class RowOptions:
     seed: int
 
 
+def _theta(network: torch.nn.Module) -> Tensor:
+    """float[1, P]: all parameters in one row."""
+    return torch.nn.utils.parameters_to_vector(network.parameters())[None]
+
+
 def on_device(inputs: Any, device: torch.device) -> Any:
     """What a network takes: plain arrays become tensors."""
     if isinstance(inputs, np.ndarray):
@@ -98,38 +106,55 @@ class StateSource(BatchSource):
     def __init__(self, dataset: Dataset, options: RowOptions, device: torch.device) -> None:
         super().__init__(options.objective, device)
         self.decode, self.decode_options = options.decode, options.decode_options
-        self.columns = target_columns(dataset, options.objective)
-        self.encoded = options.features.inputs(options.feature_config, self.states_of(dataset))
+        columns = target_columns(dataset, options.objective)
+        self.columns = {name: torch.from_numpy(one).to(device) for name, one in columns.items()}
+        self.dataset, self.features = dataset, options.features
+        self.described = json.dumps([self.features.name, options.feature_config])
+        self.encoded = dataset.once(
+            f"inputs {self.described}",
+            lambda: self.features.inputs(options.feature_config, self.states_of(dataset)),
+        )
         self.sampler = StratifiedSampler(self.encoded.sizes, options.batch, options.seed)
         self.weight = torch.from_numpy(self.sampler.weights).to(device)
-        self.fixed: Any = None
+        self.held: Any = None
 
     @staticmethod
     def states_of(dataset: Dataset) -> list[SpaceStates]:
         """The states that are drawn from."""
         return [SpaceStates(one.task, one.states) for one in dataset.tasks]
 
-    def record(self, model: Model, network: torch.nn.Module) -> None:
-        if self.device.type == "cuda":
-            sizes = self.encoded.sizes[self.sampler.rows(0)]
-            self.fixed = model.fixed(network, sizes)
-            self.is_recordable = self.fixed is not None
+    @property
+    def batch_sizes(self) -> NDArray[np.int64]:
+        """int64[B]: of the states of a batch, the same for every step."""
+        sizes: NDArray[np.int64] = self.encoded.sizes[self.sampler.rows(0)].astype(np.int64)
+        return sizes
+
+    def hold(self, model: Model, config: Config) -> bool:
+        self.model, self.config = model, config
+        self.held = self.dataset.once(
+            f"held {model.name} {self.described} {self.device}",
+            lambda: model.held(config, self.encoded, self.device),
+        )
+        self.is_recordable = self.held is not None
+        return self.is_recordable
+
+    @cached_property
+    def fixed(self) -> Any:
+        """Of the batches."""
+        return self.model.fixed(self.config, self.held, self.batch_sizes)
 
     def draw(self, step: int) -> Any:
         rows = self.sampler.rows(step)
-        inputs, targets = self.encoded.select(rows), self._targets(rows)
-        if self.fixed is None:
-            return inputs, targets
-        return [*self.fixed.tensors(inputs), *targets.values()]
+        numbers = torch.from_numpy(rows).to(self.device)
+        return [numbers] if self.is_recordable else (self.encoded.select(rows), numbers)
 
     def loss(self, network: torch.nn.Module, drawn: Any) -> tuple[Tensor, list[Tensor]]:
-        if self.fixed is None:
-            inputs, targets = drawn
-            outputs = network(on_device(inputs, self.device))
+        rows = drawn[-1]
+        if self.is_recordable:
+            outputs = self.fixed.outputs(_theta(network), rows)
         else:
-            first = len(drawn) - len(self.columns)
-            outputs = self.fixed.forward(drawn[:first])
-            targets = dict(zip(self.columns, drawn[first:], strict=True))
+            outputs = network(on_device(drawn[0], self.device))
+        targets = self._targets(rows)
         losses = self.objective.loss(outputs, targets)
         return (losses * self.weight).mean(), self._statistics(outputs, targets)
 
@@ -167,19 +192,27 @@ class StateSource(BatchSource):
         """Whether the cost of a plan is all that is known of some states, and taken for a bound."""
         return self.objective.takes_bounds and "is_bound" in self.columns
 
-    def _targets(self, rows: NDArray[np.int64]) -> dict[str, Tensor]:
-        return {
-            name: torch.from_numpy(column[rows]).to(self.device)
-            for name, column in self.columns.items()
-        }
+    def _targets(self, rows: Tensor) -> dict[str, Tensor]:
+        return {name: column[rows] for name, column in self.columns.items()}
 
-    def _outputs(self, network: torch.nn.Module) -> Iterator[tuple[NDArray[np.int64], Tensor]]:
+    def _outputs(self, network: torch.nn.Module) -> Iterator[tuple[Tensor, Tensor]]:
         """The network's outputs for all states, a few at a time."""
         tuples = np.maximum(self.encoded.sizes, 1).astype(np.int64) ** 3
         groups = np.cumsum(tuples) // EVALUATION_TUPLES
-        for number in np.unique(groups):
+        for number in np.unique(groups).tolist():
             rows = np.flatnonzero(groups == number)
-            yield rows, network(on_device(self.encoded.select(rows), self.device))
+            numbers = torch.from_numpy(rows).to(self.device)
+            if self.is_recordable:
+                yield numbers, self._evaluated(number, rows).outputs(_theta(network), numbers)
+            else:
+                yield numbers, network(on_device(self.encoded.select(rows), self.device))
+
+    def _evaluated(self, number: int, rows: NDArray[np.int64]) -> Any:
+        """What evaluates a group of the held states; made once for all networks of a shape."""
+        return self.dataset.once(
+            f"group {number} {self.model.name} {json.dumps(self.config)} {self.device}",
+            lambda: self.model.fixed(self.config, self.held, self.encoded.sizes[rows]),
+        )
 
 
 class StratifiedSampler:
@@ -192,6 +225,7 @@ class StratifiedSampler:
     """
 
     def __init__(self, sizes: NDArray[np.int64], batch: int, seed: int) -> None:
+        self.orders: dict[int, tuple[int, NDArray[np.int64]]] = {}  # group -> its last pass
         values, counts = np.unique(sizes, return_counts=True)
         batch = min(batch, len(sizes))
         self.seed = seed
@@ -208,10 +242,16 @@ class StratifiedSampler:
             first = step * int(quota)
             positions = np.arange(first, first + int(quota))
             passes, places = np.divmod(positions, len(members))
-            for number in np.unique(passes):
-                order = np.random.default_rng([self.seed, group, int(number)]).permutation(members)
-                parts.append(order[places[passes == number]])
+            for number in np.unique(passes).tolist():
+                parts.append(self._order(group, number)[places[passes == number]])
         return np.concatenate(parts)
+
+    def _order(self, group: int, number: int) -> NDArray[np.int64]:
+        """The states of a size as a pass has them."""
+        if self.orders.get(group, (-1,))[0] != number:
+            rng = np.random.default_rng([self.seed, group, number])
+            self.orders[group] = number, rng.permutation(self.groups[group])
+        return self.orders[group][1]
 
 
 def _quotas(counts: NDArray[np.int64], batch: int) -> NDArray[np.int64]:

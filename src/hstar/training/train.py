@@ -60,7 +60,10 @@ def prepare(training: Dataset, validation: Dataset, options: TrainOptions) -> Lo
         objective, decode, decode_options, features, feature_config, options.batch, options.seed
     )
     source = make(training, wanted, device)
-    source.record(model, network)
+    judge = make(validation, wanted, device)
+    if device.type == "cuda":
+        for one in (source, judge):
+            one.hold(model, config)
     digests = [training.digest(), validation.digest(), code_digest()]
     described = [options.to_dict(), feature_config, config, *digests]
     sizes = {"problems": len(training.tasks), "states": len(training)}
@@ -71,7 +74,6 @@ def prepare(training: Dataset, validation: Dataset, options: TrainOptions) -> Lo
         "domain": training.domain,
         "training": {"options": options.chosen(), **sizes},
     }
-    judge = make(validation, wanted, device)
     return Loop(network, source, judge, options, fingerprint_of(described), about)
 
 

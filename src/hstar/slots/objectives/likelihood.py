@@ -111,8 +111,8 @@ class TruncatedGaussian(Gaussian):
 
         from hstar.slots.objectives.cap import fitted_cap
 
-        is_exact = ~columns.get("is_bound", np.zeros(len(columns["base"]), bool))
-        exact = (columns[name][is_exact] for name in ("base", "lower", "h_star"))
+        is_bound = np.asarray(columns.get("is_bound", np.zeros_like(columns["base"])), bool)
+        exact = (columns[name][~is_bound] for name in ("base", "lower", "h_star"))
         return replace(self, cap=fitted_cap(*exact))
 
     def loss(self, outputs: Tensor, targets: Targets) -> Tensor:
