@@ -43,7 +43,7 @@ PAPERS: Registry[Paper] = Registry(
     {
         "truncated-gaussian": Paper(
             "learned heuristics for greedy search",
-            ("smoke", "small", "full", "proposed"),
+            ("smoke", "small", "medium", "full", "as-run", "proposed"),
             "hstar.papers.truncated_gaussian.study:TruncatedGaussians",
             ("seeds", "steps", "tests", "limit", "columns", "domains"),
         ),

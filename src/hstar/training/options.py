@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from hstar.slots.models.integer_network import Network
 
 SCHEDULES = ("cosine", "constant")
+BATCHINGS = ("stratified", "shuffled")
 METRICS = ("mse", "loss")
 MODES = ("uniform", "proportional", "tempered")
 
@@ -62,6 +63,9 @@ class TrainOptions:
     weight_decay: float = flag(1e-2, "weight decay (default: 0.01 for nlm, 0 for others)")
     clip: float = flag(0.1, "largest norm of the gradient; 0: no limit (default: 0.1; mlp: 0)")
     schedule: str = flag("cosine", "how the learning rate changes: cosine (default) or constant")
+    batches: str = flag(
+        "stratified", "stratified: each size of state has its share (default); or shuffled"
+    )
     warm_up: int = 100
     lowest_rate: float = 0.01
     seed: int = 0
@@ -87,6 +91,7 @@ class TrainOptions:
                 f"which training does not know; choose one of {', '.join(BATCHES)}"
             )
         check_known("schedule", self.schedule, SCHEDULES)
+        check_known("way to batch", self.batches, BATCHINGS)
         if self.keep:
             check_known("metric", self.keep, METRICS)
             if self.keep == "mse" and self.objective.batches == "pairs":

@@ -8,10 +8,10 @@ can replay a recorded step.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 import torch
@@ -86,6 +86,7 @@ class RowOptions:
     feature_config: Config
     batch: int
     seed: int
+    sampler: Callable[[NDArray[np.int64], int, int], Sampler] | None = None  # else stratified
 
 
 def _theta(network: torch.nn.Module) -> Tensor:
@@ -114,7 +115,8 @@ class StateSource(BatchSource):
             f"inputs {self.described}",
             lambda: self.features.inputs(options.feature_config, self.states_of(dataset)),
         )
-        self.sampler = StratifiedSampler(self.encoded.sizes, options.batch, options.seed)
+        make = options.sampler or StratifiedSampler
+        self.sampler = make(self.encoded.sizes, options.batch, options.seed)
         self.weight = torch.from_numpy(self.sampler.weights).to(device)
         self.held: Any = None
 
@@ -124,8 +126,10 @@ class StateSource(BatchSource):
         return [SpaceStates(one.task, one.states) for one in dataset.tasks]
 
     @property
-    def batch_sizes(self) -> NDArray[np.int64]:
-        """int64[B]: of the states of a batch, the same for every step."""
+    def batch_sizes(self) -> NDArray[np.int64] | None:
+        """int64[B]: of the states of a batch, if they are the same for every step."""
+        if not isinstance(self.sampler, StratifiedSampler):
+            return None
         sizes: NDArray[np.int64] = self.encoded.sizes[self.sampler.rows(0)].astype(np.int64)
         return sizes
 
@@ -135,7 +139,7 @@ class StateSource(BatchSource):
             f"held {model.name} {self.described} {self.device}",
             lambda: model.held(config, self.encoded, self.device),
         )
-        self.is_recordable = self.held is not None
+        self.is_recordable = self.held is not None and self.batch_sizes is not None
         return self.is_recordable
 
     @cached_property
@@ -202,7 +206,7 @@ class StateSource(BatchSource):
         for number in np.unique(groups).tolist():
             rows = np.flatnonzero(groups == number)
             numbers = torch.from_numpy(rows).to(self.device)
-            if self.is_recordable:
+            if self.held is not None:
                 yield numbers, self._evaluated(number, rows).outputs(_theta(network), numbers)
             else:
                 yield numbers, network(on_device(self.encoded.select(rows), self.device))
@@ -213,6 +217,34 @@ class StateSource(BatchSource):
             f"group {number} {self.model.name} {json.dumps(self.config)} {self.device}",
             lambda: self.model.fixed(self.config, self.held, self.encoded.sizes[rows]),
         )
+
+
+class Sampler(Protocol):
+    """Which states a batch holds. It depends on the seed and its number only, so training resumes
+    anywhere. `weights` float32[B], or one for all, correct the loss."""
+
+    seed: int
+    weights: NDArray[np.float32]
+
+    def rows(self, step: int) -> NDArray[np.int64]:
+        """int64[B]: the states of batch number `step`."""
+
+
+class ShuffledSampler:
+    """All states in an order shuffled anew in every pass, a batch after the other; the last of a
+    pass is smaller."""
+
+    def __init__(self, sizes: NDArray[np.int64], batch: int, seed: int) -> None:
+        self.states, self.batch, self.seed = len(sizes), batch, seed
+        self.weights = np.ones(1, np.float32)
+        self.order = 0, np.random.default_rng([seed, 0]).permutation(self.states)
+
+    def rows(self, step: int) -> NDArray[np.int64]:
+        number, place = divmod(step, -(-self.states // self.batch))
+        if self.order[0] != number:
+            rng = np.random.default_rng([self.seed, number])
+            self.order = number, rng.permutation(self.states)
+        return self.order[1][place * self.batch : (place + 1) * self.batch]
 
 
 class StratifiedSampler:

@@ -25,6 +25,7 @@ from hstar.training.source import (
     PairSource,
     PatternSource,
     RowOptions,
+    ShuffledSampler,
     StateSource,
     TableData,
 )
@@ -59,6 +60,8 @@ def prepare(training: Dataset, validation: Dataset, options: TrainOptions) -> Lo
     wanted = RowOptions(
         objective, decode, decode_options, features, feature_config, options.batch, options.seed
     )
+    if options.batches == "shuffled":
+        wanted = replace(wanted, sampler=ShuffledSampler)
     source = make(training, wanted, device)
     judge = make(validation, wanted, device)
     if device.type == "cuda":

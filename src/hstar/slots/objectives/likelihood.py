@@ -9,8 +9,9 @@ all that is known of h*, it is censored: h* lies in [l, u], and the Gaussian's m
 
     truncated-gaussian   -log P(l - epsilon <= X <= u + epsilon),  X ~ N(mu, sigma)
 
-Not the mass of the Gaussian cut at l, which is 1 for any mu far below l. With a cap the base is
-min(base(s), cap l(s)) (cap.py).
+Not the mass of the Gaussian cut at l, which is 1 for any mu far below l. A learned sigma would
+fall until all mu within the bounds were alike, so there it follows mu, and mu is fitted with the
+fixed sigma. With a cap the base is min(base(s), cap l(s)) (cap.py).
 """
 
 from __future__ import annotations
@@ -123,10 +124,14 @@ class TruncatedGaussian(Gaussian):
         mu, sigma = location_and_scale(outputs, targets["base"], self.constants())
         # A label may equal its bounds: an admissible heuristic is often exact.
         lower, upper = targets["lower"] - self.epsilon, targets["upper"] + self.epsilon
-        within = TruncatedNormal(mu, sigma, lower, upper)
-        found = within.log_prob(targets["h_star"])
+        found = TruncatedNormal(mu, sigma, lower, upper).log_prob(targets["h_star"])
         if "is_bound" in targets:
-            found = torch.where(targets["is_bound"], within.log_mass, found)
+            scale = torch.full_like(sigma, self.sigma or FIXED_SIGMA)
+            censored = TruncatedNormal(mu, scale, lower, upper).log_mass
+            if self.sigma is None:
+                follows = TruncatedNormal(mu.detach(), sigma, lower, upper)
+                censored = censored + follows.log_mass
+            found = torch.where(targets["is_bound"], censored, found)
         return -found
 
 
