@@ -15,7 +15,7 @@ from hstar.pddl.errors import escape, quote
 from hstar.planning.heuristics import make_heuristic
 from hstar.planning.space import Space
 from hstar.planning.task import Task
-from hstar.slots.decode import DECODES, Decode
+from hstar.slots.decode import DECODES, Decode, decode_named
 from hstar.slots.features import FEATURES
 from hstar.slots.features.vocabulary import domain_hash
 from hstar.slots.model_file import UNCOMPARED, ModelFile, ModelFileError, refusing_malformed
@@ -45,7 +45,7 @@ class LearnedHeuristic:
             self.features = FEATURES.find(self.metadata["features"]["name"])
             if held.is_certified:
                 raise ValueError(f"decode '{held.name}' needs a network in integers")
-        self.decode = held if decode is None else DECODES.find(decode)
+        self.decode = held if decode is None else decode_named(decode, held.reads)
         if self.decode.reads != held.reads:
             raise ValueError(
                 f"decode '{decode}' reads {self.decode.reads}, but the model's outputs "

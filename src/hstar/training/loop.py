@@ -120,11 +120,13 @@ class Loop:
         options, metric = self.options, metric or self.metric
         _, _, decode = options.entries()
         constants = {**decode.options, **options.decode_options, **options.objective.constants()}
+        name = options.decode or options.objective.decodes[0]
+        name = decode.name if decode.alias == name else name
         curve = {"best": self.best_by(metric), "curve": self.curve}
         about = {**self.about, "training": {**self.about["training"], **curve}}
         metadata = model_metadata(
             objective=options.objective.to_dict(),
-            decode={**constants, "name": options.decode or options.objective.decodes[0]},
+            decode={**constants, "name": name},
             **about,
         )
         # A table is not validated.

@@ -20,12 +20,12 @@ from hstar.slots.models.integer_network import Network
 from hstar.training.dataset import Dataset, check_same_kind, fitted, no_plans, open_states
 from hstar.training.loop import Loop
 from hstar.training.options import TABLE_DEFAULTS, TrainOptions
+from hstar.training.samplers import ShuffledSampler
 from hstar.training.source import (
     BatchSource,
     PairSource,
     PatternSource,
     RowOptions,
-    ShuffledSampler,
     StateSource,
     TableData,
 )

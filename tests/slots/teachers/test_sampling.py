@@ -11,7 +11,8 @@ from small_trainings import options
 
 from hstar.slots.objectives import make_objective
 from hstar.training.dataset import Dataset
-from hstar.training.source import ShuffledSampler, StateSource, StratifiedSampler
+from hstar.training.samplers import ShuffledSampler, StratifiedSampler
+from hstar.training.source import StateSource
 from hstar.training.train import prepare
 
 pytestmark = pytest.mark.usefixtures("one_thread")

@@ -47,7 +47,7 @@ class Gaussian(Objective):
     name: ClassVar[str] = "gaussian"
     form: ClassVar[str] = "location-scale"
     score: ClassVar[str] = "mse"
-    decodes: ClassVar[tuple[str, ...]] = ("mean", "clip", "truncated-mean")
+    decodes: ClassVar[tuple[str, ...]] = ("mean", "clip", "truncated-mean", "location-quantile")
 
     sigma: float | None = None
     base: str = "ff"
@@ -101,7 +101,7 @@ class TruncatedGaussian(Gaussian):
 
     name: ClassVar[str] = "truncated-gaussian"
     fits: ClassVar[tuple[str, ...]] = ("torch", "mlp")
-    decodes: ClassVar[tuple[str, ...]] = ("truncated-mean", "clip", "mean")
+    decodes: ClassVar[tuple[str, ...]] = ("truncated-mean", "clip", "mean", "location-quantile")
     takes_bounds: ClassVar[bool] = True
 
     def fitted(self, columns: dict[str, NDArray[np.float32]]) -> Gaussian:

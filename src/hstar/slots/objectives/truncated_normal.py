@@ -60,6 +60,7 @@ from hstar.slots.objectives.likelihood import HALF_LOG_TWO_PI
 
 Bound = Tensor | float
 broadcast: Callable[..., tuple[Tensor, ...]] = torch.broadcast_tensors  # untyped in torch
+NEAR, NEWTON_STEPS = 5.0, 6
 LARGEST_FALL = 43.0  # integrals end where the density has fallen by exp(-43)
 
 # The lower half of the Gauss-Legendre rule with 24 nodes on [0, 1]: (node, weight). The first
@@ -132,6 +133,20 @@ def _difference(mu: Tensor, sigma: Tensor, lower: Tensor, upper: Tensor) -> Tens
     middle = ((0.5 * total - mu) + 0.5 * rest).nan_to_num(math.inf, math.inf, -math.inf) / sigma
     width, near = (upper - lower) / sigma, torch.minimum(upper - mu, mu - lower) / sigma
     return -middle.sign() * torch.exp(-0.5 * near * near) * torch.expm1(-middle.abs() * width)
+
+
+def upper_quantile(cut: Tensor, tau: float) -> Tensor:
+    """x with P(Z >= x | Z >= cut) = tau, Z standard normal; a cut may be -infinity. Newton's method
+    on the logarithm of the tail, which is concave."""
+    a = cut.double()
+    wanted = torch.special.log_ndtr(-a) + math.log(tau)
+    far = a - math.log(tau) / a.clamp(min=1.0)  # there the tail falls like exp(-a x)
+    x = torch.where(a > NEAR, far, -torch.special.ndtri(wanted.exp()))
+    for _ in range(NEWTON_STEPS):
+        log_tail = torch.special.log_ndtr(-x)
+        hazard = torch.exp(-0.5 * x * x - HALF_LOG_TWO_PI - log_tail)
+        x = x + (log_tail - wanted) / hazard
+    return torch.maximum(x, a).to(cut.dtype)
 
 
 def tensor_like(model: Tensor, value: Bound) -> Tensor:
