@@ -24,6 +24,7 @@ from hstar.pddl.source import source_from_bytes
 from hstar.planning.task import Task, ground
 from hstar.slots.features import FEATURES
 from hstar.slots.features.vocabulary import domain_hash
+from hstar.slots.loader import find_heuristic
 from hstar.slots.objectives.cap import capped_base
 from hstar.slots.objectives.objective import Objective
 from hstar.slots.teachers.attempt import Attempt, read_problem_text
@@ -35,7 +36,7 @@ from hstar.slots.teachers.labels import (
     LabelsError,
     read_labels,
 )
-from hstar.slots.teachers.states import heuristic_columns, states_of_atoms
+from hstar.slots.teachers.states import NOT_COSTS, heuristic_values, states_of_atoms
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,8 +78,10 @@ class Dataset:
     def column(self, name: str) -> NDArray[np.float32]:
         """float32[S]: a label or the values of a heuristic, computed when first needed."""
         if name not in self.columns:
-            parts = [heuristic_columns(one.task, one.states, [name])[name] for one in self.tasks]
-            self.columns[name] = np.concatenate(parts)
+            scaled = name not in NOT_COSTS
+            found = find_heuristic(name)
+            values = [heuristic_values(one.task, one.states, found, scaled) for one in self.tasks]
+            self.columns[name] = np.concatenate(values)
         return self.columns[name]
 
     @property

@@ -25,6 +25,7 @@ from hstar.slots.features.digits import first_rows, one_hot
 from hstar.slots.features.feature import Config, Feature, SpaceStates
 from hstar.slots.features.pattern_states import PatternStates, states_to_learn
 from hstar.slots.features.relaxed_plans import large_where_infinite
+from hstar.slots.loader import find_heuristic
 from hstar.slots.models.model import Model
 from hstar.slots.objectives.objective import Objective, Targets
 from hstar.slots.teachers.states import follow
@@ -241,7 +242,8 @@ class PairSource(BatchSource):
             inputs = options.features.inputs(options.feature_config, group)
             values = np.zeros(len(states), dtype=np.float32)
             if base != "none":
-                found = make_heuristic(labelled.task, base, dataset.cost).evaluate(states)
+                heuristic = find_heuristic(base)
+                found = make_heuristic(labelled.task, heuristic, dataset.cost).evaluate(states)
                 values = large_where_infinite(found / labelled.task.cost_scale)
             pairs["base"] = torch.from_numpy(values)
             targets = {name: column.to(device) for name, column in pairs.items()}

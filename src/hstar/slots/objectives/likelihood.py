@@ -25,7 +25,7 @@ from hstar.slots.objectives.objective import (
     LOWER_BOUNDS,
     Objective,
     Targets,
-    check_known,
+    check_heuristic,
 )
 
 if TYPE_CHECKING:
@@ -56,8 +56,8 @@ class Gaussian(Objective):
     cap: float | str | None = "fit"
 
     def __post_init__(self) -> None:
-        check_known("base", self.base, BASES)
-        check_known("lower bound", self.lower, LOWER_BOUNDS)
+        check_heuristic("base", self.base, BASES)
+        check_heuristic("lower bound", self.lower, LOWER_BOUNDS)
         for number, what in ((self.sigma, "sigma"), (self.epsilon, "epsilon")):
             if number is not None and not 0 < number < math.inf:
                 raise ValueError(f"{what} must be positive and finite, not {number}")

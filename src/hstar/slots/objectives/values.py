@@ -20,7 +20,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from hstar.slots.objectives.objective import LOWER_BOUNDS, Targets, ValueObjective, check_known
+from hstar.slots.objectives.objective import LOWER_BOUNDS, Targets, ValueObjective, check_heuristic
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -56,7 +56,7 @@ class Interval(ValueObjective):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_known("lower bound", self.lower, LOWER_BOUNDS)
+        check_heuristic("lower bound", self.lower, LOWER_BOUNDS)
         if not 0 < self.scale < math.inf:
             raise ValueError(f"the scale must be positive and finite, not {self.scale}")
 
