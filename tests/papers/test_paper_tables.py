@@ -325,7 +325,7 @@ def test_figure_2() -> None:
         assert len({line.get_color() for line in axes.lines}) == 2
         assert list(axes.lines[0].get_ydata()) == [2.0, 0.2, 0.02]
     ferry = {key: one for key, one in found.curves.items() if key[0] == "ferry"}
-    some = figure2(Measured({}, ferry))
+    some = figure2(Measured({}, ferry, {}))
     assert [axes.get_title() for axes in some.axes] == ["ferry"]
     assert [len(axes.lines) for axes in figure2(Measured.of([], [], [])).axes] == [0] * 4
 

@@ -6,9 +6,10 @@ import itertools
 import math
 from typing import Any
 
+import numpy as np
 import pytest
 
-from hstar.experiments.report import Cell, Table, least_p, rank_sum_p
+from hstar.experiments.report import Cell, Table, least_p, rank_sum_p, shift_interval
 from hstar.experiments.report.ranksum import doubled_ranks
 from hstar.experiments.study import (
     HOLDS,
@@ -269,3 +270,20 @@ def test_rates_count_what_was_solved_within_the_threshold() -> None:
 def test_goals_add_up_over_steps() -> None:
     curve = dict(goal_curve([[10, 20, 100], [20]], 100))
     assert (curve[9], curve[10], curve[20], curve[100]) == (0.0, 0.5, 1.5, 2.0)
+
+
+def test_the_interval_of_a_shift_has_the_shifts_that_the_test_accepts() -> None:
+    rng = np.random.default_rng(0)
+    for n, m in ((4, 5), (5, 5), (6, 9)):
+        first, second = rng.normal(2, 1, n).tolist(), rng.normal(0, 1, m).tolist()
+        found = shift_interval(first, second)
+        assert found is not None
+        for shift, is_accepted in (
+            (found[0] - 1e-6, False),
+            (found[0] + 1e-6, True),
+            (found[1] - 1e-6, True),
+            (found[1] + 1e-6, False),
+        ):
+            p = rank_sum_p([value - shift for value in first], second)
+            assert (p > 0.05) == is_accepted, (n, m, shift)
+    assert shift_interval([1, 2, 3], [4, 5, 6]) is None

@@ -42,7 +42,8 @@ class FactRows:
 
 
 def sets(count: int, seed: int = 0, bounds: bool = False) -> FactRows:
-    """Random sets of 5 to 20 atoms; h is a function of them that a network can learn."""
+    """Random sets of 5 to 20 atoms; h is a function of them that a network can learn. With bounds
+    a third of the rows have nothing else."""
     rng = np.random.default_rng(seed)
     chosen = [np.sort(rng.choice(ATOMS, rng.integers(5, 21), replace=False)) for _ in range(count)]
     starts = np.cumsum([0, *map(len, chosen)]).astype(np.int64)
@@ -50,7 +51,7 @@ def sets(count: int, seed: int = 0, bounds: bool = False) -> FactRows:
     lower, upper = np.full((2, count), np.nan, dtype=np.float32)
     if bounds:
         lower, upper = h - rng.integers(0, 4, count), h + rng.integers(0, 4, count)
-        lower[::5], upper[::7] = np.nan, np.nan
+        lower[::5], upper[::7], h[::3] = np.nan, np.nan, np.nan
     atoms = np.concatenate(chosen).astype(np.int32)
     lower, upper = lower.astype(np.float32), upper.astype(np.float32)
     return FactRows(ATOMS, starts, atoms, h, lower, upper)
@@ -79,11 +80,10 @@ def losses(options: MlpOptions, y: torch.Tensor, rows: FactRows, which: Any) -> 
     """The definitions in torch."""
     h, lower, upper = (torch.from_numpy(a[which]) for a in (rows.h, rows.lower, rows.upper))
     if options.objective == "squared":
-        found = (y - h) ** 2
+        found = (y - torch.where(h.isnan(), y.detach(), h)) ** 2
     elif options.objective == "interval":
         y = y.double()
-        is_exact = upper.isnan() & ~h.isnan()
-        lower, upper = (torch.where(is_exact, h, one) for one in (lower, upper))
+        lower, upper = (torch.where(h.isnan(), one, h) for one in (lower, upper))
         above = (upper.double().nan_to_num(torch.inf) + 0.5 - y) / options.scale
         below = (lower.double().nan_to_num(-torch.inf) - 0.5 - y) / options.scale
         # Each where it does not cancel.
@@ -94,7 +94,7 @@ def losses(options: MlpOptions, y: torch.Tensor, rows: FactRows, which: Any) -> 
         )
         found = -mass.log()
     elif options.objective == "l-gbfs":
-        sign = (h[1:] - h[:-1]).sign()
+        sign = (h[1:] - h[:-1]).sign().nan_to_num()
         found = torch.nn.functional.softplus(sign * (y[:-1] - y[1:])) * sign.abs()
         found[CHUNK - 1 :: CHUNK] = 0  # pairs do not cross chunks
         return torch.nn.functional.pad(found, (1, 0))
@@ -102,7 +102,8 @@ def losses(options: MlpOptions, y: torch.Tensor, rows: FactRows, which: Any) -> 
         low = torch.where(lower.isnan(), -torch.inf, lower - options.epsilon)
         high = torch.where(upper.isnan(), torch.inf, upper + options.epsilon)
         sigma = torch.full_like(y, options.scale)
-        found = -TruncatedNormal(y, sigma, low, high).log_prob(h)
+        within = TruncatedNormal(y, sigma, low, high)
+        found = -torch.where(h.isnan(), within.log_mass, within.log_prob(h))
     return found
 
 

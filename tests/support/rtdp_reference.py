@@ -160,7 +160,7 @@ class Reference:
     def outputs(self, places: Sequence[Place], theta: torch.Tensor) -> torch.Tensor:
         batch = Batch.concatenate([self.encode[p](row(s)[None]) for p, s in places])
         ragged = Ragged(batch.sizes, self.settings.breadth, torch.device("cpu"))
-        dense = dense_inputs(batch, ragged, self.network.config.channels)
+        dense = dense_inputs(batch, self.network.config.channels)
         self.network.theta = torch.nn.Parameter(theta)
         inputs = [torch.from_numpy(x).double() for x in dense]
         return self.network.forward_dense(inputs, ragged)[:, 0]

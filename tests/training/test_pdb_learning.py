@@ -22,7 +22,7 @@ from hstar.slots.objectives import make_objective
 from hstar.slots.objectives.classes import CrossEntropy, Phases, admissible_weights, cea
 from hstar.training.certified.learning import learn
 from hstar.training.options import Sampling, TrainOptions
-from hstar.training.source import Draws, quotas
+from hstar.training.samplers import Draws, quotas
 from hstar.training.train import prepare_table
 
 CPU = torch.device("cpu")

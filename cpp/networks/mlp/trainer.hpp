@@ -34,13 +34,15 @@ struct TrainingRows {
 //     squared              (y - h)^2
 //     interval             -log P(lower <= X <= upper) for a whole number X. It has a logistic distribution
 //                          with mean y and a fixed scale; the mass between X - 1/2 and X + 1/2 counts for X.
-//                          A bound that is missing is none.
+//                          A bound that is missing is none; both are h where it is known.
 //     truncated-gaussian   -log of the density at h of the Gaussian (y, scale) cut to [lower - epsilon, upper
-//                          + epsilon], as in hstar.slots.objectives.likelihood
+//                          + epsilon]; without h, -log of the Gaussian's mass there, as in
+//                          hstar.slots.objectives.likelihood
 //     l-gbfs               log(1 + exp(y - y')) for two rows with h < h': the order of states, not their
 //                          values (Chrestien et al. 2023). Neighbours in a chunk of a batch are compared.
 //
-// A row that lacks what an objective needs (h; for an interval a bound) teaches nothing: its loss is 0.
+// A row that lacks what an objective needs (h, or for the two with bounds any number) teaches nothing: its
+// loss is 0.
 struct TrainingObjective {
     std::string name = "squared";
     double scale = 1, epsilon = 0.1;

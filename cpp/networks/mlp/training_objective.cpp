@@ -29,11 +29,10 @@ double softplus_of_minus(double x) {
 }
 
 // With a and b the widened bounds in units of the scale, seen from y: sigmoid(b) - sigmoid(a) is sigmoid(b)
-// sigmoid(-a) (1 - exp(a - b)), a product of numbers that are all known to full precision. A distance without
-// an upper bound is exact.
+// sigmoid(-a) (1 - exp(a - b)), a product of numbers that are all known to full precision.
 LossAndSlope interval(const TrainingObjective& objective, double y, double h, double lower, double upper) {
     LossAndSlope result{0, 0};
-    if (std::isnan(upper) && !std::isnan(h)) lower = upper = h;
+    if (!std::isnan(h)) lower = upper = h;
     if (!std::isnan(upper)) {
         const double b = (upper + 0.5 - y) / objective.scale;
         result.loss += softplus_of_minus(b);
@@ -67,13 +66,13 @@ double log_mass(double a, double b) {
 }
 
 LossAndSlope truncated(const TrainingObjective& objective, double y, double h, double lower, double upper) {
-    if (std::isnan(h)) return {0, 0};
     const double sigma = objective.scale;
     const double low = std::isnan(lower) ? -kInfinity : lower - objective.epsilon;
     const double high = std::isnan(upper) ? kInfinity : upper + objective.epsilon;
-    const double z = (h - y) / sigma;
     const double mass = log_mass((low - y) / sigma, (high - y) / sigma);
     const double mean = truncated_gaussian_mean(y, sigma, low, high);
+    if (std::isnan(h)) return {-mass, (y - mean) / (sigma * sigma)};
+    const double z = (h - y) / sigma;
     return {0.5 * z * z + kLogSqrtTwoPi + std::log(sigma) + mass, (mean - h) / (sigma * sigma)};
 }
 

@@ -111,7 +111,7 @@ def train_on_labels(options: Options) -> int:
     outputs = _outputs(options)
     chosen = {seed: training_options(options, seed, of_table=False) for seed in outputs}
     first = next(iter(chosen.values()))
-    if options.test and first.objective.form == "value":
+    if options.test and first.objective.batches == "pairs":
         raise UsageError("a ranking does not estimate costs, so there is no error to --test")
     with as_usage_error():
         for path in outputs.values():
@@ -149,9 +149,12 @@ def train_on_labels(options: Options) -> int:
         if test is not None:
             with as_usage_error():
                 found = evaluate_model(path, test, trust=True)
+            likelihood = ""
+            if first.objective.form == "location-scale":
+                likelihood = f" ({found['mse_clip']:.3f} clipped), "
+                likelihood += f"negative log-likelihood {found['nll']:.3f}"
             print(
-                f"{escape(path)}: on test problems squared error {found['mse']:.3f} "
-                f"({found['mse_clip']:.3f} clipped), negative log-likelihood {found['nll']:.3f}, "
+                f"{escape(path)}: on test problems squared error {found['mse']:.3f}{likelihood}, "
                 f"{found['states']} states of {found['problems']} problems"
             )
     return 0

@@ -33,8 +33,16 @@ WHAT: Flags = (
 )
 OBJECTIVE: Flags = (
     ("--sigma SIGMA", "'learn' (default) or a positive number"),
-    ("--base H", "built-in heuristic that the model corrects, or none (default: ff)"),
-    ("--lower H", "lower bound of h*: lmcut (default), hmax, blind or none"),
+    (
+        "--base H",
+        "heuristic that the model corrects: built-in, pdb:FILE, a model file, module:attribute, or "
+        "none (default: ff); search needs its file too",
+    ),
+    (
+        "--lower H",
+        "lower bound of h*: lmcut (default), hmax, blind, none, or one from a file or of your own, "
+        "as for --base",
+    ),
     ("--cap fit|none|X", "limit the base to X times the lower bound (default: fit X)"),
     ("--epsilon X", "widen bounds by this much (default: 0.1)"),
     ("--beta X", "beta of the loss cea (default: 1)"),

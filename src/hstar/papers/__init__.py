@@ -44,7 +44,7 @@ PAPERS: Registry[Paper] = Registry(
     {
         "truncated-gaussian": Paper(
             "learned heuristics for greedy search",
-            (*SIZES, "proposed"),
+            (*SIZES, "as-run", "proposed"),
             "hstar.papers.truncated_gaussian.study:TruncatedGaussians",
             ("seeds", "steps", "tests", "limit", "columns", "domains"),
         ),

@@ -112,6 +112,7 @@ _OF_CORE = [
     _native("ff", "the cost of a plan for the task in which nothing is deleted", prefers=True),
     _native("lmcut", "landmark cuts", admissible=True),
 ]
+NATIVE = tuple(name for name, _ in _OF_CORE)
 HEURISTICS: Registry[HeuristicEntry] = Registry(
     "heuristic", dict(_OF_CORE), "hstar.heuristics", _adopt
 )

@@ -22,9 +22,11 @@ Constants = dict[str, Any]
 
 class Decode:
     """`reads` is the form of outputs. `needs_lower` says whether values depend on the lower bound;
-    with a cap on the base they all do. `options` are the decode's own constants with defaults."""
+    with a cap on the base they all do. `options` are the decode's own constants with defaults.
+    `alias` is a name that it shares with decodes of other forms."""
 
     name: str
+    alias = ""
     reads: str
     needs_lower = False
     options: Constants = {}  # noqa: RUF012
@@ -86,6 +88,25 @@ class TruncatedMean(Decode):
 
         mu, sigma = location_and_scale(outputs, base, constants)
         return TruncatedNormal(mu, sigma, lower - constants["epsilon"]).mean
+
+
+class LocationQuantile(Decode):
+    """The largest x with P(h* >= x) >= tau, of the Gaussian cut at the lower bound: with tau near 1
+    a likely-admissible value (Ernandes and Gori 2004). Never below the bound."""
+
+    name, alias, reads, needs_lower = "location-quantile", "quantile", "location-scale", True
+    options = {"tau": 0.99}  # noqa: RUF012
+
+    def check(self, options: Constants) -> None:
+        if not 0 < options["tau"] < 1:
+            raise ValueError(f"tau is a probability between 0 and 1, not {options['tau']}")
+
+    def value(self, outputs: Tensor, base: Tensor, lower: Tensor, constants: Constants) -> Tensor:
+        from hstar.slots.objectives.truncated_normal import upper_quantile
+
+        mu, sigma = location_and_scale(outputs, base, constants)
+        cut = (lower - constants["epsilon"] - mu) / sigma
+        return (mu + sigma * upper_quantile(cut, constants["tau"])).maximum(lower)
 
 
 class Shaped(Decode):
@@ -170,9 +191,16 @@ ENTRIES = {kind.name: kind() for kind in Decode.__subclasses__()}  # all of this
 DECODES: Registry[Decode] = Registry("decode", ENTRIES, "hstar.decodes", of_class(Decode))
 
 
+def decode_named(name: str, form: str) -> Decode:
+    """Of several that share the name, the one that reads this form."""
+    decode = DECODES.find(name)
+    kin = (one for one in ENTRIES.values() if one.alias == name and one.reads == form)
+    return decode if decode.reads == form else next(kin, decode)
+
+
 def find_decode(name: str | None, objective: Objective) -> Decode:
     """The decode of a name, or the objective's default. Raises ValueError if they do not fit."""
-    decode = DECODES.find(name or objective.decodes[0])
+    decode = decode_named(name or objective.decodes[0], objective.form)
     if decode.reads != objective.form:
         raise ValueError(
             f"decode '{decode.name}' reads outputs of the form {decode.reads}, but objective "

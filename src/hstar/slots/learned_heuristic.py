@@ -6,16 +6,17 @@ torch. Otherwise the model runs in torch, and the heuristics it corrects come fr
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hstar import _core
-from hstar.pddl.errors import escape, quote
-from hstar.planning.heuristics import make_heuristic
+from hstar.pddl.errors import InputFileError, escape, quote
+from hstar.planning.heuristics import NATIVE, PATTERNS, is_file, make_heuristic
 from hstar.planning.space import Space
 from hstar.planning.task import Task
-from hstar.slots.decode import DECODES, Decode
+from hstar.slots.decode import DECODES, Decode, decode_named
 from hstar.slots.features import FEATURES
 from hstar.slots.features.vocabulary import domain_hash
 from hstar.slots.model_file import UNCOMPARED, ModelFile, ModelFileError, refusing_malformed
@@ -51,7 +52,7 @@ class LearnedHeuristic:
                 raise ValueError(f"decode '{held.name}' needs a network in integers")
             # Of a network that was learned from a difference of pattern databases.
             self.difference = _base_of(file)
-        self.decode = held if decode is None else DECODES.find(decode)
+        self.decode = held if decode is None else decode_named(decode, held.reads)
         if self.decode.reads != held.reads:
             raise ValueError(
                 f"decode '{decode}' reads {self.decode.reads}, but the model's outputs "
@@ -93,6 +94,8 @@ class LearnedHeuristic:
             # An entry from outside may inherit from one of ours, or have its name; a copy is ours.
             is_ours = type(DECODES.get(self.decode.name)) is type(self.decode)
             native = is_ours and self.decode.is_native and None not in (network, inputs)
+            others = {self.constants["base"], self.constants["lower"]} - {"none", *NATIVE}
+            native = native and not others
             try:
                 if self.decode.is_of_edges:
                     of_states = self.network()  # says what to do where torch is not installed
@@ -164,7 +167,8 @@ class LearnedHeuristic:
         encode = self.features.encoder(self.metadata["features"]["config"], space)
         at_once = self.features.rows_at_once(space)
         needed = [name for name in (specification["base"], specification["lower"]) if name]
-        symbolic = {n: make_heuristic(space, n, specification["cost"]) for n in needed}
+        cost = specification["cost"]
+        symbolic = {n: make_heuristic(space, self._corrected(n), cost) for n in needed}
         if self.difference is not None:
             from hstar.pdb import PdbHeuristic
 
@@ -193,6 +197,27 @@ class LearnedHeuristic:
             return h
 
         return evaluate
+
+    def _corrected(self, name: str) -> Any:
+        """A heuristic that the model corrects or is bounded by: of a file where it was, or beside
+        the model. Raises ModelFileError if it is missing."""
+        if not is_file(name):
+            return name
+        from hstar.slots.loader import find_heuristic
+
+        prefix, names = (PATTERNS, name.removeprefix(PATTERNS)) if PATTERNS in name else ("", name)
+        parts = re.split("([,+])", names)
+        beside = [str(Path(self.path).with_name(Path(one).name)) for one in parts]
+        found = [
+            b if not Path(a).exists() and Path(b).exists() else a
+            for a, b in zip(parts, beside, strict=True)
+        ]
+        try:
+            return find_heuristic(prefix + "".join(found))
+        except InputFileError as error:
+            needed = f"the model needs the heuristic {quote(name)}"
+            advice = "put that file there or beside the model"
+            raise self._error(f"{needed}: {error}; {advice}") from None
 
     def check_space(self, space: Space) -> None:
         """Raises ModelFileError if the heuristic was trained for another."""

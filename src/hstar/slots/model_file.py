@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hstar.pddl.errors import InputFileError, quote
+from hstar.planning.heuristics import is_file
 from hstar.runtime.atomic import check_writable, write_atomically
 from hstar.slots.features.vocabulary import domain_hash
 
@@ -212,8 +213,17 @@ def from_bytes(
 def code_outside(metadata: dict[str, Any]) -> list[str]:
     """What a file names as module:attribute in the places whose names are looked up."""
     named = [metadata[slot]["name"] for slot in ("features", "model")]
-    every = texts_in([named, *(metadata.get(slot) for slot in ("objective", "decode", "search"))])
+    slots = [metadata.get(slot) for slot in ("objective", "decode", "search")]
+    every = texts_in([named, *(_without_files(slot) for slot in slots)])
     return list(dict.fromkeys(text for text in every if ":" in text))
+
+
+def _without_files(slot: Any) -> Any:
+    """A slot without the files of heuristics that the model corrects or is bounded by."""
+    if not isinstance(slot, dict):
+        return slot
+    corrected = {name: slot[name] for name in ("base", "lower") if isinstance(slot.get(name), str)}
+    return {k: v for k, v in slot.items() if k not in corrected or not is_file(corrected[k])}
 
 
 def texts_in(held: Any) -> Iterator[str]:

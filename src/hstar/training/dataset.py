@@ -10,8 +10,8 @@ from __future__ import annotations
 import hashlib
 import json
 import os
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +24,7 @@ from hstar.pddl.source import source_from_bytes
 from hstar.planning.task import Task, ground
 from hstar.slots.features import FEATURES
 from hstar.slots.features.vocabulary import domain_hash
+from hstar.slots.loader import find_heuristic
 from hstar.slots.objectives.cap import capped_base
 from hstar.slots.objectives.objective import Objective
 from hstar.slots.teachers.attempt import Attempt, read_problem_text
@@ -35,7 +36,7 @@ from hstar.slots.teachers.labels import (
     LabelsError,
     read_labels,
 )
-from hstar.slots.teachers.states import heuristic_columns, states_of_atoms
+from hstar.slots.teachers.states import NOT_COSTS, heuristic_values, states_of_atoms
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +61,16 @@ class Dataset:
     cost: str
     tasks: tuple[LabelledTask, ...]
     columns: dict[str, NDArray[np.float32]]
+    made: dict[str, Any] = field(default_factory=dict, init=False, compare=False)
+
+    def __reduce__(self) -> tuple[object, ...]:
+        return Dataset, (self.domain, self.cost, self.tasks, self.columns)
+
+    def once(self, name: str, make: Callable[[], Any]) -> Any:
+        """What is made of the states: the same object for the same name."""
+        if name not in self.made:
+            self.made[name] = make()
+        return self.made[name]
 
     def __len__(self) -> int:
         return sum(len(labelled.states) for labelled in self.tasks)
@@ -67,9 +78,18 @@ class Dataset:
     def column(self, name: str) -> NDArray[np.float32]:
         """float32[S]: a label or the values of a heuristic, computed when first needed."""
         if name not in self.columns:
-            parts = [heuristic_columns(one.task, one.states, [name])[name] for one in self.tasks]
-            self.columns[name] = np.concatenate(parts)
+            scaled = name not in NOT_COSTS
+            found = find_heuristic(name)
+            values = [heuristic_values(one.task, one.states, found, scaled) for one in self.tasks]
+            self.columns[name] = np.concatenate(values)
         return self.columns[name]
+
+    @property
+    def is_bound(self) -> NDArray[np.bool_]:
+        """bool[S]: where the cost of a plan is all that is known of h*. Some teachers give it as
+        the label too."""
+        h, upper = self.column("h_star"), self.column("upper")
+        return ~np.isnan(upper) & ~(h < upper)
 
     def digest(self) -> str:
         """Identifies the labels."""
@@ -214,17 +234,16 @@ Columns = dict[str, NDArray[Any]]
 
 
 def target_columns(dataset: Dataset, objective: Objective) -> Columns:
-    """float32[S] each: h_star, base (capped), lower, upper; bool[S] is_bound, true where h_star is
-    the cost of a plan, if it is anywhere; int64[S] class, if there are classes. Raises ValueError
-    where a lower bound exceeds a label: it is not admissible, or labels and bound are in different
-    units."""
+    """float32[S] each: h_star, base (capped), lower, and upper, the cost of a plan if one is known;
+    bool[S] is_bound, true where h_star is that cost, if it is anywhere; int64[S] class, if there
+    are classes. Raises ValueError where a lower bound exceeds a label: it is not admissible, or
+    labels and bound are in different units."""
     constants = objective.constants()
     size = len(dataset)
     h_star, plan_cost = dataset.column("h_star"), dataset.column("upper")
     known = ~np.isnan(h_star)
-    plan_cost = np.where(np.isnan(plan_cost), np.inf, plan_cost)
-    upper = np.where(known, plan_cost, np.inf)
-    h_star = np.where(known, h_star, plan_cost)
+    upper = np.where(np.isnan(plan_cost), np.inf, plan_cost)
+    h_star = np.where(known, h_star, upper)
     base_name, lower_name = constants["base"], constants["lower"]
     base = np.zeros(size) if base_name == "none" else dataset.column(base_name)
     lower = np.full(size, -np.inf) if lower_name == "none" else dataset.column(lower_name)
@@ -247,8 +266,8 @@ def target_columns(dataset: Dataset, objective: Objective) -> Columns:
     found = {"h_star": h_star, "base": base, "lower": lower, "upper": upper}
     targets: Columns = {name: np.asarray(c, dtype=np.float32) for name, c in found.items()}
     targets["base"] = capped_base(targets["base"], targets["lower"], constants["cap"])
-    if not known.all():
-        targets["is_bound"] = ~known
+    if dataset.is_bound.any():
+        targets["is_bound"] = dataset.is_bound
     if objective.form == "logits" and objective.outputs:
         targets["class"] = objective.classes_of(targets["h_star"])
     return targets

@@ -21,15 +21,15 @@ from hstar.training.source import RowOptions, StateSource
 def evaluate_model(
     path: str | os.PathLike[str], dataset: Dataset, *, trust: bool = False
 ) -> dict[str, float]:
-    """The errors of a model file: "mse" of the decoded prediction, "mse_clip" of the clipped mean,
-    and "nll", the mean negative log-likelihood; and the numbers of "states" and "problems". Raises
-    ModelFileError, ValueError for a ranking model."""
+    """The errors of a model file: "mse" of the decoded prediction, "mse_clip" of the clipped mean
+    (NaN where there is none), and "nll", the mean loss or negative log-likelihood; and the numbers
+    of "states" and "problems". Raises ModelFileError, ValueError for a ranking model."""
     name = os.fspath(path)
     file = read_model(name, trust=trust)
     trained = file.metadata
     with refusing_malformed(name):
         objective = objective_of(trained["objective"])
-    if objective.form == "value":
+    if objective.batches == "pairs":
         raise ValueError("a ranking model does not estimate costs, so it has no error")
     domain = trained["domain"] or {"name": "none", "hash": ""}
     if domain_hash(dataset.domain) != domain["hash"] or dataset.cost != trained["cost"]:

@@ -14,7 +14,7 @@ import glob
 import math
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -32,6 +32,7 @@ from hstar.training.source import BatchSource
 CALIBRATION_BATCHES = 50
 CALIBRATED_STATES = 8192
 RISE = 8  # how many times its best the validation score may end at without a warning
+BEST = "best "  # groups of a checkpoint: the weights that a metric chose
 NOTED = ("step", "restarted", "curve", "seconds")  # of a loop, in its checkpoint
 WARM_UP_STEPS = 3  # until lazy initialisation (compiled code, optimiser state) has finished
 
@@ -59,7 +60,7 @@ class Loop:
     restarted: int = 0
     seconds: float = 0.0
     curve: list[Line] = field(default_factory=list)
-    best_weights: Arrays = field(default_factory=dict)
+    best_weights: dict[str, Arrays] = field(default_factory=dict)  # by the metric that chose them
 
     def __post_init__(self) -> None:
         self.model = MODELS.find(self.options.model)
@@ -69,20 +70,29 @@ class Loop:
         self.totals = torch.zeros(len(self.sums), dtype=torch.float64, device=self.device)
         self._prepare()
 
-    def score(self, line: Line) -> float:
+    @property
+    def metric(self) -> str:
         """What the best weights are chosen by: one metric, the same for the whole run."""
-        score: float = line.get(f"validation_{self.source.objective.score}", math.nan)
+        return self.options.keep or self.source.metric
+
+    def score(self, line: Line, metric: str | None = None) -> float:
+        score: float = line.get(f"validation_{metric or self.metric}", math.nan)
         return score
+
+    def best_by(self, metric: str) -> Line:
+        """The line of the best weights; the last one where nothing is validated."""
+        if self.validation is None:
+            return self.curve[-1]
+        return min(self.curve, key=lambda line: self.score(line, metric))
 
     @property
     def best(self) -> Line:
-        """The line of the best weights; the last one where nothing is validated."""
-        return self.curve[-1] if self.validation is None else min(self.curve, key=self.score)
+        return self.best_by(self.metric)
 
     @property
     def parameters(self) -> int:
         """The number of the best weights."""
-        return sum(int(weights.size) for weights in self.best_weights.values())
+        return sum(int(weights.size) for weights in self.best_weights[self.metric].values())
 
     @property
     def warning(self) -> str | None:
@@ -100,7 +110,7 @@ class Loop:
         """Train to the end and write the model file. `report` is called with every line of the
         curve and the number of steps. A killed run goes on from `output`.partial. Raises what `run`
         does, and OSError."""
-        partial = Path(f"{os.fspath(output)}.partial")
+        partial = checkpoint_of(output)
         self.run(partial, report)
         write_model(output, self.model_file())
         halves = partial.parent.glob(f".{glob.escape(partial.name)}.*")  # what a kill left
@@ -108,19 +118,22 @@ class Loop:
             path.unlink(missing_ok=True)
         return self
 
-    def model_file(self) -> ModelFile:
-        """The best weights so far."""
-        options = self.options
+    def model_file(self, metric: str | None = None) -> ModelFile:
+        """The best weights so far, by the metric of the options or another."""
+        options, metric = self.options, metric or self.metric
         _, _, decode = options.entries()
         constants = {**decode.options, **options.decode_options, **options.objective.constants()}
-        curve = {"best": self.best, "curve": self.curve}
+        name = options.decode or options.objective.decodes[0]
+        name = decode.name if decode.alias == name else name
+        curve = {"best": self.best_by(metric), "curve": self.curve}
         about = {**self.about, "training": {**self.about["training"], **curve}}
         metadata = model_metadata(
             objective=options.objective.to_dict(),
-            decode={**constants, "name": options.decode or options.objective.decodes[0]},
+            decode={**constants, "name": name},
             **about,
         )
-        weights = self.best_weights or weights_of(self.network)  # a table is not validated
+        # A table is not validated.
+        weights = self.best_weights.get(metric) or weights_of(self.network)
         if options.bits == 16:
             floats = {n: one.astype(np.float16) for n, one in weights.items() if one.dtype == "f4"}
             weights = {**weights, **floats}
@@ -144,7 +157,7 @@ class Loop:
             end = min(self.step + self.options.evaluate_every, self.options.steps)
             line = self._advance(end)
             self.seconds = before + time.monotonic() - started
-            self._note(line)
+            self.note(line)
             if report is not None:
                 report(line, self.options.steps)
             if checkpoint is not None:
@@ -163,16 +176,21 @@ class Loop:
         return all(self.score(line) >= earlier for line in self.curve[-patience:])
 
     def _advance(self, end: int) -> Line:
+        """Steps up to `end`, and the line of the curve there."""
         self.totals.zero_()
         self.network.train()
         first, rounded_from = self.step, round(self.options.quantize_from * self.options.steps)
         while self.step < end:
             if self.options.in_integers and self.step == rounded_from and not self.is_rounding:
                 self._begin_rounding(self._sample()[:CALIBRATED_STATES])
-            self._set_rate(self.options.rate(self.step, self.restarted))
+            for group in self.optimiser.param_groups:
+                self.set_rate(group, self.options.rate(self.step, self.restarted))
             self.take_step(self.source.draw(self.step))
             self.step += 1
-        means = (self.totals / (self.step - first)).tolist()
+        return self.line((self.totals / (self.step - first)).tolist())
+
+    def line(self, means: Sequence[float]) -> Line:
+        """Of the curve at this step, from the means of the sums since the one before."""
         metrics = {**dict(zip(self.sums, means, strict=True)), **self.source.objective.schedule()}
         if self.validation is not None:
             self.network.eval()
@@ -181,20 +199,21 @@ class Loop:
             metrics |= {f"validation_{name}": value for name, value in found.items()}
         return {"step": self.step, **metrics}
 
-    def _note(self, line: Line) -> None:
+    def note(self, line: Line) -> None:
         """Raises FloatingPointError for numbers that no choice can be made by."""
         names = ["train_loss"]
         if self.validation is not None:
-            names.append(f"validation_{self.source.objective.score}")
+            names.append(f"validation_{self.metric}")
         for name in names:
             if not math.isfinite(line[name]):
                 raise FloatingPointError(
                     f"the {name.replace('_', ' ')} is {line[name]} at step {self.step}; "
                     "lower the learning rate"
                 )
-        is_best = not self.curve or self.score(line) < self.score(self.best)
-        if self.validation is not None and is_best:
-            self.best_weights = weights_of(self.network)
+        for metric in {self.metric, "loss"} if self.validation is not None else ():
+            best = self.score(self.best_by(metric), metric) if self.curve else math.inf
+            if self.score(line, metric) < best:
+                self.best_weights[metric] = weights_of(self.network)
         self.curve.append(line)
         objective = self.source.objective.after(line)
         if objective != self.source.objective:
@@ -212,25 +231,28 @@ class Loop:
         with torch.no_grad():
             self.totals += torch.stack([loss.detach().double(), *statistics])
 
-    def _set_rate(self, rate: float) -> None:
-        for group in self.optimiser.param_groups:
-            if self.on_gpu:
-                group["lr"].fill_(rate)
-            else:
-                group["lr"] = rate
+    def set_rate(self, group: dict[str, Any], rate: float) -> None:
+        """Of a group of an optimiser's parameters; a recording reads it from its tensor."""
+        if self.on_gpu:
+            group["lr"].fill_(rate)
+        else:
+            group["lr"] = rate
 
-    def _prepare(self) -> None:
-        """The optimiser and the compiled form of the network as it is."""
+    def optimiser_of(self, parameters: Iterable[nn.Parameter]) -> torch.optim.AdamW:
         rate = self.options.learning_rate
-        self.network.train()
-        self.optimiser = torch.optim.AdamW(
-            self.network.parameters(),
+        return torch.optim.AdamW(
+            parameters,
             # a tensor can change under a recording
             lr=torch.tensor(rate, device=self.device) if self.on_gpu else rate,
             weight_decay=self.options.weight_decay,
             fused=self.on_gpu,
             capturable=self.on_gpu,
         )
+
+    def _prepare(self) -> None:
+        """The optimiser and the compiled form of the network as it is."""
+        self.network.train()
+        self.optimiser = self.optimiser_of(self.network.parameters())
         self.forward: Any = torch.compile(self.network) if self.options.compile else self.network
         self._record()
 
@@ -264,8 +286,8 @@ class Loop:
 
     def state(self) -> Checkpoint:
         notes = {name: getattr(self, name) for name in ("is_rounding", *NOTED)}
-        groups = {"best": self.best_weights, **groups_of(self.network, self.optimiser)}
-        return Checkpoint(self.fingerprint, notes, groups)
+        best = {f"{BEST}{metric}": weights for metric, weights in self.best_weights.items()}
+        return Checkpoint(self.fingerprint, notes, best | groups_of(self.network, self.optimiser))
 
     def restore(self, checkpoint: Checkpoint) -> None:
         notes, groups = checkpoint.notes, checkpoint.groups
@@ -273,11 +295,17 @@ class Loop:
             self._begin_rounding(None)
         for name in NOTED:
             setattr(self, name, notes[name])
-        self.best_weights = groups.get("best", {})
+        best = {name for name in groups if name.startswith(BEST)}
+        self.best_weights = {name.removeprefix(BEST): groups[name] for name in best}
         for line in self.curve:
             self.source.objective = self.source.objective.after(line)
         count_on = self.device if self.on_gpu else torch.device("cpu")
         restore_groups(self.network, self.optimiser, groups, count_on)
+
+
+def checkpoint_of(output: str | os.PathLike[str]) -> Path:
+    """What a killed training of this model file goes on from."""
+    return Path(f"{os.fspath(output)}.partial")
 
 
 class RecordedStep:

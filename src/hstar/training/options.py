@@ -18,6 +18,8 @@ if TYPE_CHECKING:
     from hstar.slots.models.integer_network import Network
 
 SCHEDULES = ("cosine", "constant")
+BATCHINGS = ("stratified", "shuffled")
+METRICS = ("mse", "loss")
 MODES = ("uniform", "proportional", "tempered")
 
 
@@ -61,10 +63,14 @@ class TrainOptions:
     weight_decay: float = flag(1e-2, "weight decay (default: 0.01 for nlm, 0 for others)")
     clip: float = flag(0.1, "largest norm of the gradient; 0: no limit (default: 0.1; mlp: 0)")
     schedule: str = flag("cosine", "how the learning rate changes: cosine (default) or constant")
+    batches: str = flag(
+        "stratified", "stratified: each size of state has its share (default); or shuffled"
+    )
     warm_up: int = 100
     lowest_rate: float = 0.01
     seed: int = 0
     evaluate_every: int = flag(200, "steps between two evaluations (default: 200; tables: 250)", 1)
+    keep: str = flag("", "metric that chooses the weights: mse or loss (default: the objective's)")
     patience: int = flag(8, "stop after N evaluations without progress; 0: never (default: 8)", 0)
     bits: int = flag(
         0,
@@ -90,6 +96,11 @@ class TrainOptions:
                 f"which training does not know; choose one of {', '.join(BATCHES)}"
             )
         check_known("schedule", self.schedule, SCHEDULES)
+        check_known("way to batch", self.batches, BATCHINGS)
+        if self.keep:
+            check_known("metric", self.keep, METRICS)
+            if self.keep == "mse" and self.objective.batches == "pairs":
+                raise ValueError(f"objective '{self.objective.name}' has no mse; keep loss")
         for one in fields(self):
             least, value = one.metadata.get("least"), getattr(self, one.name)
             if least is not None and value < least:

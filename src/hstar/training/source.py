@@ -7,8 +7,10 @@ can replay a recorded step.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -21,13 +23,15 @@ from hstar.planning.heuristics import make_heuristic
 from hstar.slots.decode import DECODES, Decode
 from hstar.slots.features.digits import first_rows, one_hot
 from hstar.slots.features.feature import Config, Feature, SpaceStates
-from hstar.slots.features.pattern_states import UNREACHED, PatternStates, states_to_learn
+from hstar.slots.features.pattern_states import PatternStates, states_to_learn
 from hstar.slots.features.relaxed_plans import large_where_infinite
+from hstar.slots.loader import find_heuristic
 from hstar.slots.models.model import Model
 from hstar.slots.objectives.objective import Objective, Targets
 from hstar.slots.teachers.states import follow
 from hstar.training.dataset import Dataset, LabelledTask, target_columns
 from hstar.training.options import Sampling
+from hstar.training.samplers import Draws, Sampler, StratifiedSampler
 
 Metrics = dict[str, float]
 EVALUATION_TUPLES = 4_000_000  # how many rows of arity 3 are evaluated at once
@@ -36,14 +40,20 @@ EVALUATION_TUPLES = 4_000_000  # how many rows of arity 3 are evaluated at once
 class BatchSource:
     """`objective` may be replaced between steps."""
 
-    is_recordable = False
+    is_recordable = False  # whether all batches have the same shapes
 
     def __init__(self, objective: Objective, device: torch.device) -> None:
         self.objective = objective
         self.device = device
 
-    def record(self, model: Model, network: torch.nn.Module) -> None:
-        """Prepare for replaying steps on a GPU, if all batches have the same shapes."""
+    @property
+    def metric(self) -> str:
+        """What weights are chosen by, unless the options say."""
+        return self.objective.score
+
+    def hold(self, model: Model, config: Config) -> bool:
+        """Keep the inputs on the device, if the model has a form for that; whether it has."""
+        return False
 
     def draw(self, step: int) -> Any:
         """The batch of a step; it depends on the seed and the step alone."""
@@ -78,6 +88,12 @@ class RowOptions:
     feature_config: Config
     batch: int
     seed: int
+    sampler: Callable[[NDArray[np.int64], int, int], Sampler] | None = None  # else stratified
+
+
+def _theta(network: torch.nn.Module) -> Tensor:
+    """float[1, P]: all parameters in one row."""
+    return torch.nn.utils.parameters_to_vector(network.parameters())[None]
 
 
 def on_device(inputs: Any, device: torch.device) -> Any:
@@ -93,43 +109,65 @@ class StateSource(BatchSource):
     def __init__(self, dataset: Dataset, options: RowOptions, device: torch.device) -> None:
         super().__init__(options.objective, device)
         self.decode, self.decode_options = options.decode, options.decode_options
-        self.columns = target_columns(dataset, options.objective)
-        self.encoded = options.features.inputs(options.feature_config, self.states_of(dataset))
-        self.sampler = StratifiedSampler(self.encoded.sizes, options.batch, options.seed)
+        columns = target_columns(dataset, options.objective)
+        self.columns = {name: torch.from_numpy(one).to(device) for name, one in columns.items()}
+        self.dataset, self.features = dataset, options.features
+        self.described = json.dumps([self.features.name, options.feature_config])
+        self.encoded = dataset.once(
+            f"inputs {self.described}",
+            lambda: self.features.inputs(options.feature_config, self.states_of(dataset)),
+        )
+        make = options.sampler or StratifiedSampler
+        self.sampler = make(self.encoded.sizes, options.batch, options.seed)
         self.weight = torch.from_numpy(self.sampler.weights).to(device)
-        self.fixed: Any = None
+        self.held: Any = None
 
     @staticmethod
     def states_of(dataset: Dataset) -> list[SpaceStates]:
         """The states that are drawn from."""
         return [SpaceStates(one.task, one.states) for one in dataset.tasks]
 
-    def record(self, model: Model, network: torch.nn.Module) -> None:
-        if self.device.type == "cuda":
-            sizes = self.encoded.sizes[self.sampler.rows(0)]
-            self.fixed = model.fixed(network, sizes)
-            self.is_recordable = self.fixed is not None
+    @property
+    def batch_sizes(self) -> NDArray[np.int64] | None:
+        """int64[B]: of the states of a batch, if they are the same for every step."""
+        if not isinstance(self.sampler, StratifiedSampler):
+            return None
+        sizes: NDArray[np.int64] = self.encoded.sizes[self.sampler.rows(0)].astype(np.int64)
+        return sizes
+
+    def hold(self, model: Model, config: Config) -> bool:
+        self.model, self.config = model, config
+        self.held = self.dataset.once(
+            f"held {model.name} {self.described} {self.device}",
+            lambda: model.held(config, self.encoded, self.device),
+        )
+        self.is_recordable = self.held is not None and self.batch_sizes is not None
+        return self.is_recordable
+
+    @cached_property
+    def fixed(self) -> Any:
+        """Of the batches."""
+        return self.model.fixed(self.config, self.held, self.batch_sizes)
 
     def draw(self, step: int) -> Any:
         rows = self.sampler.rows(step)
-        inputs, targets = self.encoded.select(rows), self._targets(rows)
-        if self.fixed is None:
-            return inputs, targets
-        return [*self.fixed.tensors(inputs), *targets.values()]
+        numbers = torch.from_numpy(rows).to(self.device)
+        return [numbers] if self.is_recordable else (self.encoded.select(rows), numbers)
 
     def loss(self, network: torch.nn.Module, drawn: Any) -> tuple[Tensor, list[Tensor]]:
-        if self.fixed is None:
-            inputs, targets = drawn
-            outputs = network(on_device(inputs, self.device))
+        rows = drawn[-1]
+        if self.is_recordable:
+            outputs = self.fixed.outputs(_theta(network), rows)
         else:
-            first = len(drawn) - len(self.columns)
-            outputs = self.fixed.forward(drawn[:first])
-            targets = dict(zip(self.columns, drawn[first:], strict=True))
+            outputs = network(on_device(drawn[0], self.device))
+        targets = self._targets(rows)
         losses = self.objective.loss(outputs, targets)
         return (losses * self.weight).mean(), self._statistics(outputs, targets)
 
     def evaluate(self, network: torch.nn.Module) -> Metrics:
-        """The mean loss, and the squared errors of the decoded value and of the clipped mean."""
+        """The mean loss, and the squared errors of the decoded value and of the clipped mean. Where
+        a plan is all that is known of h*, and the objective takes it for a bound, a value is wrong
+        as far as it leaves the bounds."""
         decodes = {"mse": self.decode}
         if self.objective.form == "location-scale":
             decodes["mse_clip"] = DECODES.find("clip")
@@ -140,67 +178,47 @@ class StateSource(BatchSource):
             parts = [self.objective.loss(outputs, targets)]
             for decode in decodes.values():
                 value = decode.value(outputs, targets["base"], targets["lower"], constants)
-                parts.append((value - targets["h_star"]) ** 2)
+                nearest = targets["h_star"]
+                if self.has_bounds:
+                    within = value.clamp(targets["lower"], targets["upper"])
+                    nearest = torch.where(targets["is_bound"], within, nearest)
+                parts.append((value - nearest) ** 2)
             sums += torch.stack([part.double().sum() for part in parts]).cpu()
         means = (sums / len(self.encoded.sizes)).tolist()
         return dict(zip(("loss", *decodes), means, strict=True))
 
-    def _targets(self, rows: NDArray[np.int64]) -> dict[str, Tensor]:
-        return {
-            name: torch.from_numpy(column[rows]).to(self.device)
-            for name, column in self.columns.items()
-        }
+    @property
+    def metric(self) -> str:
+        """Bounds may be wide, and all values within them are right; the loss still tells them
+        apart."""
+        return "loss" if self.has_bounds else super().metric
 
-    def _outputs(self, network: torch.nn.Module) -> Iterator[tuple[NDArray[np.int64], Tensor]]:
+    @property
+    def has_bounds(self) -> bool:
+        """Whether the cost of a plan is all that is known of some states, and taken for a bound."""
+        return self.objective.takes_bounds and "is_bound" in self.columns
+
+    def _targets(self, rows: Tensor) -> dict[str, Tensor]:
+        return {name: column[rows] for name, column in self.columns.items()}
+
+    def _outputs(self, network: torch.nn.Module) -> Iterator[tuple[Tensor, Tensor]]:
         """The network's outputs for all states, a few at a time."""
         tuples = np.maximum(self.encoded.sizes, 1).astype(np.int64) ** 3
         groups = np.cumsum(tuples) // EVALUATION_TUPLES
-        for number in np.unique(groups):
+        for number in np.unique(groups).tolist():
             rows = np.flatnonzero(groups == number)
-            yield rows, network(on_device(self.encoded.select(rows), self.device))
+            numbers = torch.from_numpy(rows).to(self.device)
+            if self.held is not None:
+                yield numbers, self._evaluated(number, rows).outputs(_theta(network), numbers)
+            else:
+                yield numbers, network(on_device(self.encoded.select(rows), self.device))
 
-
-class StratifiedSampler:
-    """Batches in which every size of state has a fixed share.
-
-    So no batch is larger than another, and a GPU can replay one recorded step for all of them. Each
-    size runs through its states in an order shuffled anew in every pass. A size that would round
-    away gets one place; `weights` corrects the loss for such roundings. A batch depends only on the
-    seed and its number, so training resumes anywhere.
-    """
-
-    def __init__(self, sizes: NDArray[np.int64], batch: int, seed: int) -> None:
-        values, counts = np.unique(sizes, return_counts=True)
-        batch = min(batch, len(sizes))
-        self.seed = seed
-        self.groups = [np.flatnonzero(sizes == value) for value in values]
-        self.quotas = _quotas(counts, batch)
-        shares = counts / counts.sum()
-        weights = shares / (self.quotas / self.quotas.sum())
-        self.weights = np.repeat(weights, self.quotas).astype(np.float32)
-
-    def rows(self, step: int) -> NDArray[np.int64]:
-        """int64[B]: the states of batch number `step`, sizes in the same order always."""
-        parts = []
-        for group, (members, quota) in enumerate(zip(self.groups, self.quotas, strict=True)):
-            first = step * int(quota)
-            positions = np.arange(first, first + int(quota))
-            passes, places = np.divmod(positions, len(members))
-            for number in np.unique(passes):
-                order = np.random.default_rng([self.seed, group, int(number)]).permutation(members)
-                parts.append(order[places[passes == number]])
-        return np.concatenate(parts)
-
-
-def _quotas(counts: NDArray[np.int64], batch: int) -> NDArray[np.int64]:
-    """Places per size: at least one each, otherwise in proportion (largest remainders)."""
-    ideal = counts / counts.sum() * batch
-    quotas: NDArray[np.int64] = np.maximum(np.floor(ideal).astype(np.int64), 1)
-    remainders = np.where(quotas > ideal, -1.0, ideal - quotas)
-    missing = batch - int(quotas.sum())
-    if missing > 0:
-        quotas[np.argsort(-remainders, kind="stable")[:missing]] += 1
-    return quotas
+    def _evaluated(self, number: int, rows: NDArray[np.int64]) -> Any:
+        """What evaluates a group of the held states; made once for all networks of a shape."""
+        return self.dataset.once(
+            f"group {number} {self.model.name} {json.dumps(self.config)} {self.device}",
+            lambda: self.model.fixed(self.config, self.held, self.encoded.sizes[rows]),
+        )
 
 
 class PairSource(BatchSource):
@@ -224,7 +242,8 @@ class PairSource(BatchSource):
             inputs = options.features.inputs(options.feature_config, group)
             values = np.zeros(len(states), dtype=np.float32)
             if base != "none":
-                found = make_heuristic(labelled.task, base, dataset.cost).evaluate(states)
+                heuristic = find_heuristic(base)
+                found = make_heuristic(labelled.task, heuristic, dataset.cost).evaluate(states)
                 values = large_where_infinite(found / labelled.task.cost_scale)
             pairs["base"] = torch.from_numpy(values)
             targets = {name: column.to(device) for name, column in pairs.items()}
@@ -336,64 +355,3 @@ class PatternSource(BatchSource):
         h_star = self.values[exact]
         none = torch.full_like(h_star, torch.inf)
         return {"h_star": h_star, "base": torch.zeros_like(h_star), "lower": -none, "upper": none}
-
-
-class Draws:
-    """Batches of indices int64[B] on the device. Every step has random numbers of its own, so a
-    resumed run draws what an undisturbed one does.
-
-    "uniform" draws every index alike. "proportional" gives each class its share of the batch, at
-    least one place, and draws uniformly within it, as the paper does. "tempered" gives class c the
-    share n_c^alpha / sum of all: alpha 1 is proportional, alpha 0 treats all classes alike.
-    """
-
-    def __init__(self, states: PatternStates, sampling: Sampling, batch: int, seed: int) -> None:
-        self.states = states
-        self.batch = batch
-        self.seed = seed
-        self.generator = torch.Generator(device=states.device)
-        self.order: Tensor | None = None  # the indices to draw from; None means all
-        self.sizes: Tensor | None = None  # of the class that each place of a batch draws from
-        if sampling.mode != "uniform":
-            alpha = 1.0 if sampling.mode == "proportional" else sampling.alpha
-            parts = [torch.nonzero(states.labels == c)[:, 0] for c in range(len(states.values))]
-            self.order = torch.cat(parts)
-            if states.cells < 2**31:
-                self.order = self.order.int()
-            sizes = torch.tensor(states.class_sizes, dtype=torch.int64)
-            weights = [float(size) ** alpha if size else 0.0 for size in states.class_sizes]
-            counts = quotas(weights, batch)
-            each = torch.repeat_interleave(torch.arange(len(counts)), torch.tensor(counts))
-            firsts = torch.cumsum(sizes, 0) - sizes
-            self.sizes = sizes[each].to(states.device)
-            self.firsts = firsts[each].to(states.device)
-        elif sum(states.class_sizes) < states.cells:
-            self.order = torch.nonzero(states.labels != UNREACHED)[:, 0].int()
-
-    def at(self, step: int) -> Tensor:
-        """The batch of a step."""
-        self.generator.manual_seed((self.seed << 32) + step)
-        device = self.states.device
-        if self.sizes is not None:
-            shares = torch.rand(
-                self.batch, generator=self.generator, device=device, dtype=torch.float64
-            )
-            drawn = self.firsts + torch.minimum((shares * self.sizes).long(), self.sizes - 1)
-        else:
-            size = self.states.cells if self.order is None else len(self.order)
-            drawn = torch.randint(size, (self.batch,), generator=self.generator, device=device)
-        return drawn if self.order is None else self.order[drawn].long()
-
-
-def quotas(weights: list[float], batch: int) -> list[int]:
-    """How many places of a batch each class gets: its share, rounded, and at least one; none if it
-    has no weight."""
-    if batch < len(weights):
-        raise ValueError(f"a batch needs a place for each of the {len(weights)} classes")
-    total = sum(weights)
-    counts = [max(1, int(batch * weight / total)) if weight else 0 for weight in weights]
-    largest = max(range(len(weights)), key=lambda number: counts[number])
-    counts[largest] += batch - sum(counts)
-    if counts[largest] < 1:
-        raise ValueError("the batch is too small for this many classes")
-    return counts

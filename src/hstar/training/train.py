@@ -21,6 +21,7 @@ from hstar.slots.models.integer_network import Network
 from hstar.training.dataset import Dataset, check_same_kind, fitted, no_plans, open_states
 from hstar.training.loop import Loop
 from hstar.training.options import TABLE_DEFAULTS, TrainOptions
+from hstar.training.samplers import ShuffledSampler
 from hstar.training.source import (
     BatchSource,
     PairSource,
@@ -60,8 +61,13 @@ def prepare(training: Dataset, validation: Dataset, options: TrainOptions) -> Lo
     wanted = RowOptions(
         objective, decode, decode_options, features, feature_config, options.batch, options.seed
     )
+    if options.batches == "shuffled":
+        wanted = replace(wanted, sampler=ShuffledSampler)
     source = make(training, wanted, device)
-    source.record(model, network)
+    judge = make(validation, wanted, device)
+    if device.type == "cuda":
+        for one in (source, judge):
+            one.hold(model, config)
     digests = [training.digest(), validation.digest(), code_digest()]
     described = [options.to_dict(), feature_config, config, *digests]
     sizes = {"problems": len(training.tasks), "states": len(training)}
@@ -72,7 +78,6 @@ def prepare(training: Dataset, validation: Dataset, options: TrainOptions) -> Lo
         "domain": training.domain,
         "training": {"options": options.chosen(), **sizes},
     }
-    judge = make(validation, wanted, device)
     return Loop(network, source, judge, options, fingerprint_of(described), about)
 
 

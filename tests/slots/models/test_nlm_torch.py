@@ -55,7 +55,7 @@ def test_torch_and_core_agree(seed: int) -> None:
     model = NLM(config, torch.Generator().manual_seed(seed))
     batch = random_batch(rng, channels, [3, 1, 5, 2, 3])
     ragged = Ragged(batch.sizes, breadth, torch.device("cpu"))
-    inputs = [torch.from_numpy(x) for x in dense_inputs(batch, ragged, config.channels)]
+    inputs = [torch.from_numpy(x) for x in dense_inputs(batch, config.channels)]
     weights = torch.from_numpy(rng.normal(size=(len(batch), 2)).astype(np.float32))
 
     native = model(batch)

@@ -11,7 +11,8 @@ from small_trainings import options
 
 from hstar.slots.objectives import make_objective
 from hstar.training.dataset import Dataset
-from hstar.training.source import StateSource, StratifiedSampler
+from hstar.training.samplers import ShuffledSampler, StratifiedSampler
+from hstar.training.source import StateSource
 from hstar.training.train import prepare
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -82,3 +83,15 @@ def test_a_step_weighs_its_states(dataset: Dataset) -> None:
     expected = np.mean(weights * (errors**2 / 2 + math.log(2 * math.pi) / 2))
     assert loss.item() == pytest.approx(expected, rel=1e-5)
     assert statistics == []
+
+
+def test_shuffled_batches_pass_through_all_states_again_and_again() -> None:
+    sampler, again = (ShuffledSampler(np.full(23, 5), 10, seed=3) for _ in range(2))
+    first = [sampler.rows(step) for step in range(3)]
+    second = [sampler.rows(step) for step in range(3, 6)]
+    assert [len(rows) for rows in first + second] == [10, 10, 3] * 2
+    for rows in (first, second):
+        assert sorted(np.concatenate(rows).tolist()) == list(range(23))
+    assert np.concatenate(first).tolist() != np.concatenate(second).tolist()
+    assert again.rows(4).tolist() == second[1].tolist()  # it resumes anywhere
+    assert again.rows(0).tolist() == first[0].tolist()

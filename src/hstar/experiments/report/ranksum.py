@@ -32,6 +32,29 @@ def rank_sum_p(first: Sequence[float], second: Sequence[float]) -> float:
     return float(min(1.0, 2 * min(sums[: w + 1].sum(), sums[w:].sum())))
 
 
+def shift_interval(
+    first: Sequence[float], second: Sequence[float], level: float = 0.95
+) -> tuple[float, float] | None:
+    """By how much the first distribution may lie above the second, if they differ by a shift: the
+    differences of pairs without as many at both ends as the rank-sum test allows (Hodges and
+    Lehmann 1963). None where the samples are too small for the level."""
+    n, m = len(first), len(second)
+    # ways[k, u]: choices of k of the numbers so far that exceed u pairs in sum, without ties.
+    ways = np.zeros((n + 1, n * m + 1))
+    ways[0, 0] = 1.0
+    for place in range(n + m):
+        for k in range(min(n, place + 1), 0, -1):
+            below = place - (k - 1)  # of the second sample, if this is the k-th of the first
+            if below <= m:
+                ways[k, below:] += ways[k - 1, : n * m + 1 - below].copy()
+    tail = ways[n].cumsum() / math.comb(n + m, n)
+    left_out = int(np.searchsorted(tail, (1 - level) / 2, side="right"))
+    if left_out == 0:
+        return None
+    differences = sorted(a - b for a in first for b in second)
+    return differences[left_out - 1], differences[-left_out]
+
+
 def doubled_ranks(numbers: Sequence[float]) -> list[int]:
     """Twice the ranks: whole numbers also where two share one."""
     ordered = sorted(numbers)

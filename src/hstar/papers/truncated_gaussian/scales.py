@@ -46,10 +46,9 @@ class Variant:
             for variant, decode in DECODINGS[self.loss].items()
         }
 
-    @property
-    def objective(self) -> Objective:
+    def objective(self, fixed_sigma: float) -> Objective:
         """As far as the objective has these options: a ranking has no sigma and no bound."""
-        sigma = FIXED_SIGMA if self.sigma == "fixed" else None
+        sigma = fixed_sigma if self.sigma == "fixed" else None
         given = {"sigma": sigma, "base": self.base, "lower": self.lower}
         known = OBJECTIVES.find(self.loss).__dataclass_fields__
         return make_objective(self.loss, **{k: v for k, v in given.items() if k in known})
@@ -80,16 +79,24 @@ GROUPS = {  # name -> columns
 @dataclass(frozen=True, slots=True)
 class GaussianScale(TrialScale):
     """Sizes of an experiment, besides those of its study, whose `tests` are all problems that are
-    planned for. Times in seconds. `training` are options of all trainings, `nlm` those of NLMs;
-    with `epochs`, these train that many passes over their data instead of a number of steps. The
-    published method has no cap on h^FF; `fit_cap` adds it."""
+    planned for. Times in seconds. `cost` says how long it takes. `training` are options of all
+    trainings, `models` those of each kind of model; with `epochs`, NLMs train that many passes over
+    their data instead of a number of steps. The published method has no cap on h^FF; `fit_cap` adds
+    it. Other problems take the place of those that are not solved, up to so many `retries`; without
+    them test problems stay without labels. `trains_on_validation` takes the validation problems
+    from those of training."""
 
+    cost: str = ""
     problems: Mapping[str, Any] = field(default_factory=dict)  # counts by split; sizes of domains
+    test_counts: Mapping[str, int] = field(default_factory=dict)  # by domain, else the usual ones
     training_problems: int = 400
     label_limits: Mapping[str, float] = field(default_factory=dict)  # split -> of an attempt
     label_retries: int = 20
+    test_retries: int = 0
+    trains_on_validation: bool = False
+    fixed_sigma: float = FIXED_SIGMA
     training: Mapping[str, Any] = field(default_factory=dict)
-    nlm: Mapping[str, Any] = field(default_factory=dict)
+    models: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     epochs: int | None = None
     fit_cap: bool = False
 

@@ -52,24 +52,36 @@ from hstar.papers.truncated_gaussian.scales import (
     GaussianScale,
     Variant,
 )
-from hstar.papers.truncated_gaussian.tables import TABLES, Measured, build_table, claims
-from hstar.slots import read_model
+from hstar.papers.truncated_gaussian.tables import (
+    TABLES,
+    Measured,
+    build_table,
+    claims,
+    compared_table,
+)
+from hstar.slots import read_model, write_model
 from hstar.slots.teachers import LabelOptions, label, read_labels
 from hstar.training import (
     Dataset,
+    Loop,
     TrainOptions,
     baseline_mse,
+    checkpoint_of,
+    choose_device,
     dataset_of,
     default_options,
     evaluate_model,
     load_dataset,
     prepare,
+    train_together,
 )
 
 if TYPE_CHECKING:
     import polars as pl
     from matplotlib.axes import Axes
     from matplotlib.figure import Figure
+
+Data = tuple[Dataset, Dataset]  # to train and to validate on
 
 LEARNED = "learned (TN)"
 WORDS = Wording(__file__)
@@ -101,6 +113,7 @@ class TruncatedGaussians(TrialRun):
 
     def execute(self) -> TrialResults:
         self.keep_settings()
+        self.say(self.scale.cost)
         for stage in (self.make_problems, self.make_labels):
             for domain in self.scale.domains:
                 for split in SPLITS:
@@ -120,6 +133,8 @@ class TruncatedGaussians(TrialRun):
             # None stands for the paper's own numbers and sizes.
             counts = self.scale.problems.get("counts", [None] * len(SPLITS))
             count = counts[SPLITS.index(split)]
+            if split == "test":
+                count = self.scale.test_counts.get(domain, count)
             small, large = self.scale.problems.get(domain, [None, None])
             ranges = large if split == "test" else small
             generate(DOMAINS[domain], folder, [split], self.seed, count=count, ranges=ranges)
@@ -132,9 +147,8 @@ class TruncatedGaussians(TrialRun):
             time_limit=self.scale.label_limits[split],
             memory_limit=self.scale.memory_limit,
             jobs=self.jobs,
-            # Unsolved test problems stay without labels: replacing them by easier ones would change
-            # the set that is planned for.
-            retries=0 if split == "test" else self.scale.label_retries,
+            # Replacing unsolved test problems by easier ones changes the set that is planned for.
+            retries=self.scale.test_retries if split == "test" else self.scale.label_retries,
         )
         label(self.directory / "problems" / domain / split, output, options)
 
@@ -159,31 +173,84 @@ class TruncatedGaussians(TrialRun):
         labels = read_labels(path)
         return dataset_of(labels, str(path)) if len(labels.rows) else None
 
+    def training_data(self, domain: str) -> tuple[Dataset, Dataset]:
+        """All problems to train on, and those to validate on."""
+        training = load_dataset(self.labels(domain, "train"))
+        validation = load_dataset(self.labels(domain, "validation"))
+        if self.scale.trains_on_validation:
+            share = len(validation.tasks) / len(training.tasks)
+            validation = training.split(min(share, 1.0), self.seed)[1]
+        return training, validation
+
+    def drawn(self, training: Dataset, seed: int) -> Dataset:
+        """As many problems as the scale says."""
+        wanted = self.scale.training_problems
+        if wanted >= len(training.tasks):
+            return training
+        return training.split(1 - wanted / len(training.tasks), seed)[0]
+
+    def prepared(self, learner: str, study: TrialStudy, data: Data, seed: int, device: str) -> Loop:
+        training, validation = data
+        given = self.training_options(VARIANTS[learner], study, len(training))
+        options = TrainOptions(device=device, seed=seed, patience=0, **given)
+        return prepare(training, validation, options)
+
+    def learn_and_search(
+        self, study: TrialStudy, subjects: Sequence[Subject], results: TrialResults
+    ) -> None:
+        if choose_device(self.device).type == "cuda":
+            for subject in subjects:
+                self.learn_together(study, subject)
+        super().learn_and_search(study, subjects, results)
+
+    def learn_together(self, study: TrialStudy, subject: Subject) -> None:
+        """Train all NLMs of a domain in few programs. Their checkpoints are left to `learn`, which
+        finds nothing more to do than to write and judge the models."""
+        missing = [
+            (part.with_suffix(".partial"), learner, self.seed + seed)
+            for part, _, (_, _, learner, seed) in self.trainings(study, [subject])
+            if VARIANTS[learner].model == "nlm" and not part.is_file()
+        ]
+        if not missing:
+            return
+        self.say(f"training {len(missing)} networks of {subject.domain} together")
+        training, validation = self.training_data(subject.domain)
+        seeds = {seed for _, _, seed in missing}
+        drawn = {seed: (self.drawn(training, seed), validation) for seed in seeds}
+        loops, checkpoints = [], []
+        for scratch, learner, seed in missing:
+            scratch.mkdir(parents=True, exist_ok=True)
+            loops.append(self.prepared(learner, study, drawn[seed], seed, self.device))
+            checkpoints.append(checkpoint_of(scratch / "model"))
+        train_together(loops, checkpoints)
+
     def learn(self, learner: str, lesson: LearnerTask) -> Learnt:
         torch.set_num_threads(1)
-        scale, domain, path = self.scale, lesson.subject.domain, lesson.scratch / "model"
-        training = load_dataset(self.labels(domain, "train"))
-        if scale.training_problems < len(training.tasks):
-            share = 1 - scale.training_problems / len(training.tasks)
-            training, _ = training.split(share, lesson.seed)
-        validation = load_dataset(self.labels(domain, "validation"))
-        given = self.training_options(VARIANTS[learner], lesson.study, len(training))
-        options = TrainOptions(device=lesson.device, seed=lesson.seed, patience=0, **given)
-        loop = prepare(training, validation, options)
+        domain, path = lesson.subject.domain, lesson.scratch / "model"
+        training, validation = self.training_data(domain)
+        data = self.drawn(training, lesson.seed), validation
+        device = "cpu" if checkpoint_of(path).is_file() else lesson.device
+        loop = self.prepared(learner, lesson.study, data, lesson.seed, device)
         loop.write(path)
         facts: Row = {"seconds": round(loop.seconds, 1)}
-        facts["curve"] = [(line["step"], line["validation_mse"]) for line in loop.curve]
         test = self.test_data(domain)
-        if options.objective.form != "value" and test is not None:
-            facts |= evaluate_model(path, test)
+        if loop.metric == "mse":
+            facts["curve"] = [(line["step"], line["validation_mse"]) for line in loop.curve]
+            if test is not None:
+                facts |= evaluate_model(path, test)
+                # The likelihood is that of the likeliest weights, as in the paper's Table 8.
+                likeliest = lesson.scratch / "likeliest"
+                write_model(likeliest, loop.model_file("loss"))
+                facts["nll"] = evaluate_model(likeliest, test)["nll"]
         return Learnt(read_model(path), facts)
 
     def training_options(self, variant: Variant, study: TrialStudy, states: int) -> dict[str, Any]:
-        scale, objective, model = self.scale, variant.objective, variant.model
+        scale, model = self.scale, variant.model
+        objective = variant.objective(scale.fixed_sigma)
         if not scale.fit_cap and "cap" in objective.__dataclass_fields__:
             objective = replace(objective, cap=None)  # type: ignore[call-arg]
         given = {**default_options(model, objective), "model": model, "objective": objective}
-        given |= {**scale.training, **(scale.nlm if model == "nlm" else {})}
+        given |= {**scale.training, **scale.models.get(model, {})}
         if model == "nlm" and scale.epochs is not None:
             return {**given, "steps": math.ceil(scale.epochs * states / TrainOptions.batch)}
         return {**given, "steps": study.steps[model]}
@@ -197,6 +264,7 @@ class TruncatedGaussians(TrialRun):
             test = self.test_data(domain)
             if test is not None:
                 sizes = {"states": len(test), "problems": len(test.tasks)}
+                sizes["of"] = len(self.subject(domain).test)
                 for name in ("ff", "lmcut"):
                     about = {"domain": domain, "seed": -1, "model": name}
                     metrics.append({**about, "mse": baseline_mse(test, name), **sizes})
@@ -240,7 +308,7 @@ class TruncatedGaussians(TrialRun):
         ]
         if learned != BASELINE:
             figures.append((scatter(compared.rows, BASELINE, learned), WORDS.text("pairs")))
-        failed = results.failures()
+        failed, shown = results.failures(), self.scale.domains
         tables = [build_table(number, measured) for number in TABLES]
         return WORDS.report(
             scale,
@@ -252,8 +320,9 @@ class TruncatedGaussians(TrialRun):
                 "The paper's tables": [
                     WORDS.text("labels"),
                     self.labelled(study, rows["metrics"]),
-                    *(table for table in tables if table.measured),
+                    *(table for table in tables if table.measured or len(shown) == len(DOMAINS)),
                 ],
+                "TN against N and N+clip": [WORDS.text("compared"), compared_table(measured)],
                 "The paper's claims": [Claim.table(claims(measured))],
             },
             worth.text(),
@@ -264,11 +333,12 @@ class TruncatedGaussians(TrialRun):
         model."""
         found = {row["domain"]: row for row in metrics if row["model"] == "ff"}
         rows = [
-            [domain, *(str(found.get(domain, {}).get(n, 0)) for n in ("problems", "states"))]
+            [domain, *(str(found.get(domain, {}).get(n, 0)) for n in ("of", "problems", "states"))]
             for domain in self.scale.domains
         ]
         planned = ", ".join(f"{study.tests} ({model})" for model in [*models_of(study), "ff"])
-        return WORDS.table("labelled", [*rows, ["planned for", planned, ""]])
+        limit = f"{self.scale.label_limits['test']:g} s a problem"
+        return WORDS.table("labelled", [*rows, ["planned for", planned, limit, ""]])
 
 
 def models_of(study: TrialStudy) -> dict[str, None]:

@@ -15,10 +15,10 @@ import re
 import statistics
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from itertools import groupby
+from itertools import groupby, product
 from typing import Any, TypeVar
 
-from hstar.experiments.report import MISSING, Cell, Table
+from hstar.experiments.report import MISSING, Cell, Table, rank_sum_p, shift_interval
 from hstar.experiments.study import Claim, Look, Row, Spread, read_rows, read_toml
 from hstar.papers.truncated_gaussian.scales import DOMAINS
 
@@ -84,10 +84,12 @@ def published_value(model: str, metric: str, domain: str, column: str) -> Spread
 @dataclass(frozen=True)
 class Measured:
     """Ours: `values` by model (empty where there is but one of a column), metric, domain and
-    column; `curves` by domain and column, those of NLM: validation errors by step for each seed."""
+    column; `curves` by domain and column, those of NLM: validation errors by step for each seed.
+    `labelled` says of domains how many of their test problems have labels."""
 
     values: Mapping[tuple[str, ...], Spread]
     curves: Mapping[tuple[str, ...], Sequence[Mapping[int, float]]]
+    labelled: Mapping[str, str]
 
     @classmethod
     def of(cls, metrics: Iterable[Row], planning: Iterable[Row], curves: Iterable[Row]) -> Measured:
@@ -101,7 +103,10 @@ class Measured:
             if number is not None:
                 by_seed.setdefault(key, {}).setdefault(row["seed"], []).append(number)
 
+        labelled = {}
         for row in metrics:
+            if "of" in row:
+                labelled[row["domain"]] = f"{row['problems']} of {row['of']} labelled"
             named = MEASURED.get(row["loss"], {}) if "loss" in row else {"mse": row["model"]}
             for name, variant in named.items():
                 add(row, name.removesuffix("_clip"), variant, row.get(name))
@@ -116,7 +121,8 @@ class Measured:
             key: _summarized(key[1], [statistics.fmean(rows) for _, rows in sorted(seeds.items())])
             for key, seeds in by_seed.items()
         }
-        return cls(values, {key: list(seeds.values()) for key, seeds in lines.items()})
+        drawn = {key: list(seeds.values()) for key, seeds in lines.items()}
+        return cls(values, drawn, labelled)
 
     def value(self, model: str, metric: str, domain: str, column: str) -> Spread | None:
         if metric == "steps":
@@ -158,7 +164,7 @@ def _summarized(metric: str, values: Sequence[float]) -> Spread:
     mean = math.fsum(values) / len(values)
     finite = len(values) > 1 and all(map(math.isfinite, values))
     std = statistics.stdev(values) if finite else None
-    return Spread(mean, std, shown=format_value(metric, mean, std))
+    return Spread(mean, std, values=tuple(values), shown=format_value(metric, mean, std))
 
 
 def format_value(metric: str, mean: float, std: float | None) -> str:
@@ -212,6 +218,9 @@ def _mean_curve(curves: Sequence[Mapping[int, float]]) -> dict[int, float]:
 
 
 ROWS = {"mse": "MSE", "nll": "NLL", "coverage": "solved", "evaluations": "evaluations"}
+COMPARED = ("mse", "coverage", "evaluations")
+MODELS = ("nlm", "hgn", "linear")
+SIGNIFICANT = 0.05
 MARGIN = {1: 0.1, 4: 0.1}  # what the captions of these tables ask of a best value; else any
 SHOWN = "Mean±deviation over seeds; ours first, the paper's beneath. Bold: best of its group."
 
@@ -242,7 +251,8 @@ def build_table(number: int, measured: Measured) -> Table:
                 made = _cells(metric, measured_here, printed, MARGIN.get(number, 0.0))
                 cells |= zip(columns, made, strict=True)
             head = Cell(ROWS[metric], below="paper")
-            rows.append([Cell(domain), head, *(cells[column] for column in shown)])
+            share = "" if planning else measured.labelled.get(domain, "")
+            rows.append([Cell(domain, below=share), head, *(cells[column] for column in shown)])
             if not planning:  # a second row has N+clip under N
                 clipped = [one.replace("N:", "N+clip:") if one[:2] == "N:" else "" for one in shown]
                 below = [cells.get(column, Cell("")) for column in clipped]
@@ -256,6 +266,37 @@ def build_table(number: int, measured: Measured) -> Table:
         spans,
         measured=sum(value is not None for value in ours.values()),
     )
+
+
+def compared_table(measured: Measured) -> Table:
+    """TN against N and N+clip: what a rank-sum test over seeds says of each domain and metric."""
+    rows: list[list[str]] = []
+    for model, group, metric, domain in product(MODELS, GRID, COMPARED, DOMAINS):
+        ours = measured.value(model, metric, domain, f"TN:{group}")
+        others = [measured.value(model, metric, domain, f"{one}:{group}") for one in VARIANTS[:2]]
+        if ours is not None and any(others):
+            sigma, base, _ = group.split("/")
+            about = [model, f"{sigma}/{NAMES[base]}", domain, ROWS[metric], ours.shown]
+            cells = (_compared(metric, ours, other) for other in others)
+            rows.append([*about, *(text for pair in cells for text in pair)])
+    headers = ["model", "configuration", "domain", "metric", "TN", "N", "TN - N"]
+    headers += ["N+clip", "TN - N+clip"]
+    return Table("compared", "TN against N and N+clip", headers, rows, is_text=True)
+
+
+def _compared(metric: str, ours: Spread, other: Spread | None) -> tuple[str, str]:
+    """A number, and by how much ours is above it."""
+    if other is None:
+        return MISSING, MISSING
+    difference = ours.mean - other.mean
+    if min(len(ours.values), len(other.values)) < 2:
+        return other.shown, f"{difference:+.3g}, one seed"
+    p = rank_sum_p(ours.values, other.values)
+    found = shift_interval(ours.values, other.values)
+    within = "" if found is None else f" [{found[0]:+.3g}, {found[1]:+.3g}]"
+    is_better = difference > 0 if metric == "coverage" else difference < 0
+    verdict = "cannot be told" if p >= SIGNIFICANT else "better" if is_better else "worse"
+    return other.shown, f"{difference:+.3g}{within}, p {p:.2g}: {verdict}"
 
 
 def _competing(columns: Sequence[str]) -> list[list[str]]:

@@ -47,10 +47,16 @@ class Model:
     def calibrate(self, network: Any, samples: Iterable[torch.Tensor]) -> None:
         """If `can_round`: what a rounded network needs once its training has ended."""
 
-    def fixed(self, network: torch.nn.Module, sizes: Any) -> Any | None:
-        """For batches whose states always have these sizes: an object with `tensors(inputs)` and
-        `forward(tensors)`, so that a GPU can replay a recorded step. None if there is none."""
+    def held(self, config: Config, inputs: Any, device: torch.device) -> Any | None:
+        """The inputs of many states on a device, for `fixed`; None if there is no such form."""
         return None
+
+    def fixed(self, config: Config, held: Any, sizes: Any, copies: int = 1) -> Any:
+        """For batches of held states that always have these sizes: an object whose `outputs(thetas,
+        rows)` evaluates networks as one program, so that a GPU can replay a recorded step. `thetas`
+        has a row for each network, all its parameters in one vector; `rows` are the numbers of
+        states, the batch of each network one after the other."""
+        raise NotImplementedError
 
     def from_tensors(self, config: Config, tensors: Mapping[str, Any]) -> torch.nn.Module:
         """The network of a model file, in evaluation mode. Raises ValueError if they do not fit."""

@@ -14,11 +14,14 @@ if TYPE_CHECKING:
     import torch
 
 ACTIVATIONS = ("sigmoid", "relu")
+INITS = ("wide", "torch")
 
 
 @dataclass(frozen=True, slots=True)
 class NLMConfig:
-    """`channels` are the input channels of arities 0..breadth."""
+    """`channels` are the input channels of arities 0..breadth. First weights are those of torch's
+    linear layers, or "wide": four times as large before a sigmoid, whose slope is at most 1/4, so
+    that signals do not fade with depth."""
 
     channels: list[int]
     breadth: int = 3
@@ -29,14 +32,16 @@ class NLMConfig:
     dense: bool = False
     activation: str = "sigmoid"
     sums: bool = False
+    init: str = "wide"
 
     def __post_init__(self) -> None:
         sizes = ("breadth", "depth", "width")  # the core says more of those out of range
-        check_options(asdict(self), defaults_of(NLMConfig), zero=sizes, activation=ACTIVATIONS)
+        names = {"activation": ACTIVATIONS, "init": INITS}
+        check_options(asdict(self), defaults_of(NLMConfig), zero=sizes, **names)
 
     def shape(self) -> _core.NlmShape:
         """Raises ValueError for sizes that make no network."""
-        return _core.NlmShape(**asdict(self))
+        return _core.NlmShape(**{k: v for k, v in asdict(self).items() if k != "init"})
 
 
 class NLMModel(Model):
@@ -56,13 +61,18 @@ class NLMModel(Model):
 
         return NLM(NLMConfig(**config), generator)
 
-    def fixed(self, network: Any, sizes: Any) -> Any:
+    def held(self, config: Config, inputs: Any, device: torch.device) -> Any:
+        from hstar.slots.models.nlm_network import HeldInputs
+
+        return HeldInputs(inputs, NLMConfig(**config).channels, device)
+
+    def fixed(self, config: Config, held: Any, sizes: Any, copies: int = 1) -> Any:
         from hstar.slots.models.nlm_network import FixedNLM
 
-        return FixedNLM(network, sizes)
+        return FixedNLM(NLMConfig(**config), held, sizes, copies)
 
     def native(self, config: Config, tensors: dict[str, Any]) -> Config:
-        return {"model": self.name, "shape": _core.NlmShape(**config), "theta": tensors["theta"]}
+        return {"model": self.name, "shape": NLMConfig(**config).shape(), "theta": tensors["theta"]}
 
 
 NLM_MODEL = NLMModel()

@@ -55,66 +55,90 @@ class Arity:
 
 
 class Ragged:
-    """The index tables for states with these numbers of objects."""
+    """The index tables for states with these numbers of objects, and for `copies` of them one after
+    the other."""
 
-    def __init__(self, sizes: NDArray[np.int32], breadth: int, device: torch.device) -> None:
-        self.sizes = sizes.astype(np.int64)
-        self.arities = [_tables(self.sizes, r, device) for r in range(breadth + 1)]
+    def __init__(
+        self, sizes: NDArray[np.int32], breadth: int, device: torch.device, copies: int = 1
+    ) -> None:
+        once = torch.from_numpy(sizes.astype(np.int64)).to(device)
+        counts = [int((once**arity).sum()) for arity in range(breadth + 1)]
+        self.arities = [_tables(once, arity) for arity in range(breadth + 1)]
+        if copies > 1:
+            self.arities = [_copied(one, r, counts, copies) for r, one in enumerate(self.arities)]
+        self.sizes = once.repeat(copies)
 
-    def offsets(self, arity: int) -> NDArray[np.int64]:
-        """int64 (B,): where each state's tuples begin."""
-        counts = self.sizes**arity
-        return np.cumsum(counts) - counts
 
-
-def _tables(sizes: NDArray[np.int64], arity: int, device: torch.device) -> Arity:
-    counts = sizes**arity
-    starts = np.cumsum(counts) - counts
-    state = np.repeat(np.arange(len(sizes)), counts)
-    n = sizes[state]
-    local = np.arange(counts.sum()) - starts[state]
-    indices = [local // n ** (arity - 1 - a) % np.maximum(n, 1) for a in range(arity)]
+def _tables(sizes: Tensor, arity: int) -> Arity:
+    device, counts = sizes.device, sizes**arity
+    total = int(counts.sum())
+    starts = counts.cumsum(0) - counts
+    state = torch.repeat_interleave(counts)
+    n, numbers = sizes[state], torch.arange(total, device=device)
+    local = numbers - starts[state]
+    several = n.clamp(min=1)
+    indices = [local // n ** (arity - 1 - a) % several for a in range(arity)]
     permutations = list(itertools.permutations(range(arity)))
-    sources = np.empty((len(local), len(permutations)), dtype=np.int64)
-    inverse = np.empty_like(sources)
+    sources = local.new_empty(total, len(permutations))
+    inverse = torch.empty_like(sources)
     for p, permutation in enumerate(permutations):
-        row = np.zeros_like(local)
+        row = torch.zeros_like(local)
         for position in permutation:
             row = row * n + indices[position]
         row += starts[state]
-        inverse[row, p] = np.arange(len(local))
+        inverse[row, p] = numbers
         sources[:, p] = row * len(permutations) + p
-    distinct = np.ones(len(local), dtype=np.float32)
+    distinct = torch.ones(total, 1, device=device)
     for a, b in itertools.combinations(range(arity), 2):
         distinct[indices[a] == indices[b]] = 0
-    parent = lengths = readers = np.zeros(0, dtype=np.int64)
+    parent = lengths = readers = local.new_zeros(0)
     parent_sources = sources
     if arity:
         outer = sizes ** (arity - 1)
-        orders = np.arange(len(permutations))
-        parent = local // np.maximum(n, 1) + (np.cumsum(outer) - outer)[state]
-        lengths = np.repeat(sizes, outer)
+        orders = torch.arange(len(permutations), device=device)
+        parent = local // several + (outer.cumsum(0) - outer)[state]
+        lengths = torch.repeat_interleave(sizes, outer)
         # Stably by parent and order: each (parent, p) gets its children's readers, one after other.
-        key = (parent[:, None] * len(permutations) + orders).reshape(-1)
-        readers = inverse.reshape(-1)[np.argsort(key, kind="stable")]
+        key = (parent[:, None] * len(permutations) + orders).flatten()
+        readers = inverse.flatten()[torch.argsort(key, stable=True)]
         parent_sources = parent[sources // len(permutations)] * len(permutations) + orders
-    reader_lengths = np.repeat(lengths, len(permutations))
+    reader_lengths = torch.repeat_interleave(lengths, len(permutations))
+    return Arity(
+        count=total,
+        parent=parent,
+        children=torch.arange(len(parent), device=device),
+        starts=lengths.cumsum(0) - lengths,
+        childless=(lengths == 0)[:, None],
+        sources=sources,
+        parent_sources=parent_sources,
+        inverse=inverse.flatten(),
+        readers=readers,
+        reader_starts=reader_lengths.cumsum(0) - reader_lengths,
+        distinct=distinct,
+    )
 
-    def on_device(array: NDArray[Any]) -> Tensor:
-        return torch.from_numpy(np.ascontiguousarray(array)).to(device)
+
+def _copied(one: Arity, arity: int, counts: list[int], copies: int) -> Arity:
+    """Rows of copy k follow those of copy k - 1, in every table and in what it points to."""
+    rows, above = counts[arity], counts[max(arity - 1, 0)]
+    orders = one.sources.shape[1]
+
+    def moved(table: Tensor, step: int) -> Tensor:
+        each = step * torch.arange(copies, device=table.device)
+        return (table[None] + each.view(-1, *[1] * table.dim())).flatten(0, 1)
 
     return Arity(
-        count=len(local),
-        parent=on_device(parent),
-        children=on_device(np.arange(len(parent))),
-        starts=on_device(np.cumsum(lengths) - lengths),
-        childless=on_device((lengths == 0)[:, None]),
-        sources=on_device(sources),
-        parent_sources=on_device(parent_sources),
-        inverse=on_device(inverse.reshape(-1)),
-        readers=on_device(readers),
-        reader_starts=on_device(np.cumsum(reader_lengths) - reader_lengths),
-        distinct=on_device(distinct[:, None]),
+        count=rows * copies,
+        parent=moved(one.parent, above),
+        children=moved(one.children, len(one.children)),
+        starts=moved(one.starts, len(one.children)),
+        childless=one.childless.repeat(copies, 1),
+        sources=moved(one.sources, rows * orders),
+        parent_sources=moved(one.parent_sources, above * orders),
+        inverse=moved(one.inverse, rows),
+        readers=moved(one.readers, rows),
+        reader_starts=moved(one.reader_starts, len(one.readers)),
+        distinct=one.distinct.repeat(copies, 1),
     )
 
 
@@ -194,8 +218,7 @@ def sum_over_parents(z: Tensor, arity: Arity) -> Tensor:
 
 def reduce_sum(x: Tensor, ragged: Ragged) -> Tensor:
     """(B, C): the sums over the objects of each state, of x (T_1, C)."""
-    lengths = torch.from_numpy(ragged.sizes).to(x.device)
-    return torch.segment_reduce(x, "sum", lengths=lengths, axis=0)
+    return torch.segment_reduce(x, "sum", lengths=ragged.sizes, axis=0)
 
 
 class NLM(nn.Module):
@@ -210,97 +233,141 @@ class NLM(nn.Module):
         with torch.no_grad():
             for layer, _, outputs, inputs in self.shape.weight_shapes:
                 end = start + outputs * (inputs + 1)
-                # A sigmoid's slope is at most 1/4: without wider weights signals fade with depth.
                 hidden = config.activation == "sigmoid" and layer < config.depth - 1
-                bound = (4 if hidden else 1) / math.sqrt(max(inputs, 1))
+                is_wide = hidden and config.init == "wide"
+                bound = (4 if is_wide else 1) / math.sqrt(max(inputs, 1))
                 self.theta[start:end].uniform_(-bound, bound, generator=generator)
                 start = end
 
     def forward(self, batch: Batch) -> Tensor:
         if self.theta.device.type == "cpu":
             return _native(self.theta, self.shape, batch)
-        fixed = FixedNLM(self, batch.sizes)
-        return fixed.forward(fixed.tensors(batch))
+        ragged = Ragged(batch.sizes, self.config.breadth, self.theta.device)
+        dense = dense_inputs(batch, self.config.channels)
+        return self.forward_dense(
+            [torch.from_numpy(x).to(self.theta.device) for x in dense], ragged
+        )
 
     def forward_dense(self, inputs: list[Tensor], ragged: Ragged) -> Tensor:
         """The network in torch; inputs[r] is (T_r, C_r)."""
-        config = self.config
-        x = inputs
-        start = 0
-        for layer, shapes in itertools.groupby(self.shape.weight_shapes, lambda shape: shape[0]):
-            y: list[Tensor] = []
-            for _, arity, outputs, width in shapes:
-                weight = self.theta[start : start + outputs * width].view(outputs, width)
-                bias = self.theta[start + outputs * width : start + outputs * (width + 1)]
-                start += outputs * (width + 1)
-                sums = config.sums and layer == config.depth - 1
-                out = self._permuted_linear(x, arity, weight, ragged, sums) + bias
-                if layer < config.depth - 1:
-                    out = torch.sigmoid(out) if config.activation == "sigmoid" else torch.relu(out)
-                    if config.dense:
-                        out = torch.cat([out, x[arity]], dim=1)
-                y.append(out)
-            x = y
-        return x[0]
+        return evaluate(self.config, self.theta[None], inputs, ragged)
 
-    def _permuted_linear(
-        self, x: list[Tensor], arity: int, weight: Tensor, ragged: Ragged, sums: bool
-    ) -> Tensor:
-        """(T_r, outputs). `weight` is (outputs, r! * channels), order after order."""
-        outputs = weight.shape[0]
-        tables = ragged.arities[arity]
-        orders = math.factorial(arity)
-        own: list[Tensor] = [x[arity]] if x[arity].shape[1] else []
-        if arity + 1 < len(x) and x[arity + 1].shape[1]:
-            own += self._reductions(x[arity + 1], arity + 1, ragged)
-        if sums and x[1].shape[1]:
-            own.append(reduce_sum(x[1], ragged))
-        expanded = x[arity - 1].shape[1] if arity else 0
-        # (channels, r! * outputs): what each order makes of one tuple
-        matrix = weight.view(outputs, orders, -1).permute(2, 1, 0).reshape(-1, orders * outputs)
-        y = weight.new_zeros(tables.count, outputs)
-        if own:
-            y = sum_over_orders(torch.cat(own, dim=1) @ matrix[expanded:], tables)
-        if expanded:
-            y = y + sum_over_parents(x[arity - 1] @ matrix[:expanded], tables)
-        return y
 
-    def _reductions(self, x: Tensor, arity: int, ragged: Ragged) -> list[Tensor]:
-        tables = ragged.arities[arity]
-        if not self.config.exclude_self or arity < 2:
-            least, greatest = -x, x
-        else:
-            greatest = x * tables.distinct
-            least = -(greatest + (1 - tables.distinct))
-        return [-reduce_max(least, tables), reduce_max(greatest, tables)]
+def evaluate(config: NLMConfig, thetas: Tensor, inputs: list[Tensor], ragged: Ragged) -> Tensor:
+    """(K * B, outputs) of K networks, whose parameters are the rows of `thetas`, each on a batch of
+    its own: inputs[r] is (K * T_r, C_r), batch after batch."""
+    x = inputs
+    start = 0
+    shapes = config.shape().weight_shapes
+    for layer, of_layer in itertools.groupby(shapes, lambda shape: shape[0]):
+        y: list[Tensor] = []
+        for _, arity, outputs, width in of_layer:
+            end = start + outputs * width
+            weight = thetas[:, start:end].reshape(len(thetas), outputs, width)
+            bias = thetas[:, end : end + outputs]
+            start = end + outputs
+            sums = config.sums and layer == config.depth - 1
+            out = _permuted_linear(config, x, arity, weight, ragged, sums)
+            out = (out.view(len(thetas), -1, outputs) + bias[:, None]).flatten(0, 1)
+            if layer < config.depth - 1:
+                out = torch.sigmoid(out) if config.activation == "sigmoid" else torch.relu(out)
+                if config.dense:
+                    out = torch.cat([out, x[arity]], dim=1)
+            y.append(out)
+        x = y
+    return x[0]
+
+
+def _permuted_linear(
+    config: NLMConfig, x: list[Tensor], arity: int, weight: Tensor, ragged: Ragged, sums: bool
+) -> Tensor:
+    """(K * T_r, outputs). `weight` is (K, outputs, r! * channels), order after order."""
+    networks, outputs, width = weight.shape
+    tables = ragged.arities[arity]
+    orders = math.factorial(arity)
+    own: list[Tensor] = [x[arity]] if x[arity].shape[1] else []
+    if arity + 1 < len(x) and x[arity + 1].shape[1]:
+        own += _reductions(config, x[arity + 1], arity + 1, ragged)
+    if sums and x[1].shape[1]:
+        own.append(reduce_sum(x[1], ragged))
+    expanded = x[arity - 1].shape[1] if arity else 0
+    # (K, channels, r! * outputs): what each order makes of one tuple
+    channels = width // orders
+    blocks = weight.view(networks, outputs, orders, channels).permute(0, 3, 2, 1)
+    matrix = blocks.reshape(networks, channels, orders * outputs)
+
+    def product(rows: Tensor, matrix: Tensor) -> Tensor:
+        of_each = rows.view(networks, len(rows) // networks, rows.shape[1])
+        return (of_each @ matrix).flatten(0, 1)
+
+    y = weight.new_zeros(tables.count, outputs)
+    if own:
+        y = sum_over_orders(product(torch.cat(own, dim=1), matrix[:, expanded:]), tables)
+    if expanded:
+        y = y + sum_over_parents(product(x[arity - 1], matrix[:, :expanded]), tables)
+    return y
+
+
+def _reductions(config: NLMConfig, x: Tensor, arity: int, ragged: Ragged) -> list[Tensor]:
+    tables = ragged.arities[arity]
+    if not config.exclude_self or arity < 2:
+        least, greatest = -x, x
+    else:
+        greatest = x * tables.distinct
+        least = -(greatest + (1 - tables.distinct))
+    return [-reduce_max(least, tables), reduce_max(greatest, tables)]
+
+
+class HeldInputs:
+    """The inputs of many states, written out on a device once and for all."""
+
+    def __init__(self, batch: Batch, channels: list[int], device: torch.device) -> None:
+        sizes = batch.sizes.astype(np.int64)
+        self.dense = [torch.from_numpy(x).to(device) for x in dense_inputs(batch, channels)]
+        counts = [sizes**arity for arity in range(len(channels))]
+        # int64 (S,): where the tuples of each state begin
+        self.starts = [torch.from_numpy(np.cumsum(one) - one).to(device) for one in counts]
 
 
 class FixedNLM:
-    """An NLM for batches whose states always have the same sizes, on a GPU."""
+    """NLMs of one configuration, as many as there are `copies`, on batches of held states whose
+    sizes are always these. Nothing but the choice of states differs from step to step."""
 
-    def __init__(self, network: NLM, sizes: NDArray[Any]) -> None:
-        self.network = network
-        self.device = network.theta.device
-        self.ragged = Ragged(sizes.astype(np.int32), network.config.breadth, self.device)
+    def __init__(
+        self, config: NLMConfig, held: HeldInputs, sizes: NDArray[Any], copies: int = 1
+    ) -> None:
+        self.config, self.held = config, held
+        device = held.starts[0].device
+        self.ragged = Ragged(sizes, config.breadth, device, copies)
+        self.places: list[tuple[Tensor, Tensor]] = []  # of each tuple: its state, its place there
+        for arity in range(config.breadth + 1):
+            counts = self.ragged.sizes**arity
+            state = torch.repeat_interleave(counts)
+            local = torch.arange(len(state), device=device) - (counts.cumsum(0) - counts)[state]
+            self.places.append((state, local))
 
-    def tensors(self, batch: Batch) -> list[Tensor]:
-        """The inputs of one batch, always of the same shapes."""
-        arrays = dense_inputs(batch, self.ragged, self.network.config.channels)
-        return [torch.from_numpy(x).to(self.device) for x in arrays]
+    def outputs(self, thetas: Tensor, rows: Tensor) -> Tensor:
+        """(K * B, outputs) from the parameters (K, P) and the numbers of states int64 (K * B,)."""
+        inputs = [
+            dense[starts[rows][state] + local] if dense.shape[1] else dense.new_empty(len(local), 0)
+            for dense, starts, (state, local) in zip(
+                self.held.dense, self.held.starts, self.places, strict=True
+            )
+        ]
+        return evaluate(self.config, thetas, inputs, self.ragged)
 
-    def forward(self, tensors: list[Tensor]) -> Tensor:
-        return self.network.forward_dense(tensors, self.ragged)
 
-
-def dense_inputs(batch: Batch, ragged: Ragged, channels: list[int]) -> list[NDArray[np.float32]]:
+def dense_inputs(batch: Batch, channels: list[int]) -> list[NDArray[np.float32]]:
     """The inputs written out, one float32 (T_r, C_r) per arity."""
+    sizes = batch.sizes.astype(np.int64)
     state = np.repeat(np.arange(len(batch)), np.diff(batch.starts))
     dense = []
     for arity, count in enumerate(channels):
-        x = np.zeros((ragged.arities[arity].count, count), dtype=np.float32)
+        tuples = sizes**arity
+        x = np.zeros((tuples.sum(), count), dtype=np.float32)
         chosen = batch.entries[:, 0] == arity
-        rows = batch.entries[chosen, 1] + ragged.offsets(arity)[state[chosen]] * count
-        np.add.at(x.reshape(-1), rows, batch.values[chosen])
+        first = (np.cumsum(tuples) - tuples)[state[chosen]]
+        np.add.at(x.reshape(-1), batch.entries[chosen, 1] + first * count, batch.values[chosen])
         dense.append(x)
     return dense
 

@@ -4,8 +4,14 @@
     gaussian             -log N(h* | mu, sigma)
     truncated-gaussian   -log TN(h* | mu, sigma, l - epsilon, u + epsilon)
 
-with l an admissible heuristic and u the cost of a known plan, where there is one. With a cap the
-base is min(base(s), cap l(s)) (cap.py).
+with l an admissible heuristic and u the cost of a known plan, where there is one. Where a plan is
+all that is known of h*, it is censored: h* lies in [l, u], and the Gaussian's mass there counts,
+
+    truncated-gaussian   -log P(l - epsilon <= X <= u + epsilon),  X ~ N(mu, sigma)
+
+Not the mass of the Gaussian cut at l, which is 1 for any mu far below l. A learned sigma would
+fall until all mu within the bounds were alike, so there it follows mu, and mu is fitted with the
+fixed sigma. With a cap the base is min(base(s), cap l(s)) (cap.py).
 """
 
 from __future__ import annotations
@@ -19,7 +25,7 @@ from hstar.slots.objectives.objective import (
     LOWER_BOUNDS,
     Objective,
     Targets,
-    check_known,
+    check_heuristic,
 )
 
 if TYPE_CHECKING:
@@ -41,7 +47,7 @@ class Gaussian(Objective):
     name: ClassVar[str] = "gaussian"
     form: ClassVar[str] = "location-scale"
     score: ClassVar[str] = "mse"
-    decodes: ClassVar[tuple[str, ...]] = ("mean", "clip", "truncated-mean")
+    decodes: ClassVar[tuple[str, ...]] = ("mean", "clip", "truncated-mean", "location-quantile")
 
     sigma: float | None = None
     base: str = "ff"
@@ -50,8 +56,8 @@ class Gaussian(Objective):
     cap: float | str | None = "fit"
 
     def __post_init__(self) -> None:
-        check_known("base", self.base, BASES)
-        check_known("lower bound", self.lower, LOWER_BOUNDS)
+        check_heuristic("base", self.base, BASES)
+        check_heuristic("lower bound", self.lower, LOWER_BOUNDS)
         for number, what in ((self.sigma, "sigma"), (self.epsilon, "epsilon")):
             if number is not None and not 0 < number < math.inf:
                 raise ValueError(f"{what} must be positive and finite, not {number}")
@@ -95,24 +101,38 @@ class TruncatedGaussian(Gaussian):
 
     name: ClassVar[str] = "truncated-gaussian"
     fits: ClassVar[tuple[str, ...]] = ("torch", "mlp")
-    decodes: ClassVar[tuple[str, ...]] = ("truncated-mean", "clip", "mean")
+    decodes: ClassVar[tuple[str, ...]] = ("truncated-mean", "clip", "mean", "location-quantile")
+    takes_bounds: ClassVar[bool] = True
 
     def fitted(self, columns: dict[str, NDArray[np.float32]]) -> Gaussian:
         """With the cap that the labels ask for, if they do: search computes the bound anyway."""
         if self.cap != "fit" or not self.can_be_capped:
             return super().fitted(columns)
+        import numpy as np
+
         from hstar.slots.objectives.cap import fitted_cap
 
-        cap = fitted_cap(columns["base"], columns["lower"], columns["h_star"])
-        return replace(self, cap=cap)
+        is_bound = np.asarray(columns.get("is_bound", np.zeros_like(columns["base"])), bool)
+        exact = (columns[name][~is_bound] for name in ("base", "lower", "h_star"))
+        return replace(self, cap=fitted_cap(*exact))
 
     def loss(self, outputs: Tensor, targets: Targets) -> Tensor:
+        import torch
+
         from hstar.slots.objectives.truncated_normal import TruncatedNormal
 
         mu, sigma = location_and_scale(outputs, targets["base"], self.constants())
         # A label may equal its bounds: an admissible heuristic is often exact.
         lower, upper = targets["lower"] - self.epsilon, targets["upper"] + self.epsilon
-        return -TruncatedNormal(mu, sigma, lower, upper).log_prob(targets["h_star"])
+        found = TruncatedNormal(mu, sigma, lower, upper).log_prob(targets["h_star"])
+        if "is_bound" in targets:
+            scale = torch.full_like(sigma, self.sigma or FIXED_SIGMA)
+            censored = TruncatedNormal(mu, scale, lower, upper).log_mass
+            if self.sigma is None:
+                follows = TruncatedNormal(mu.detach(), sigma, lower, upper)
+                censored = censored + follows.log_mass
+            found = torch.where(targets["is_bound"], censored, found)
+        return -found
 
 
 def gaussian_log_prob(x: Tensor, mu: Tensor, sigma: Tensor) -> Tensor:

@@ -29,6 +29,15 @@ BASES = ("none", "ff", "lmcut", "hmax", "hadd", "goalcount")
 LOWER_BOUNDS = ("lmcut", "hmax", "blind", "none")
 
 
+def check_heuristic(what: str, name: str, known: tuple[str, ...]) -> None:
+    """Raises ValueError unless the name is known or that of a file or of code, pdb:FILE, FILE of a
+    model or module:attribute."""
+    from hstar.planning.heuristics import is_file
+
+    if not is_file(name) and ":" not in name:
+        check_known(what, name, known)
+
+
 @dataclass(frozen=True)
 class Objective:
     """`batches` says what a training step sees: "states", or the "pairs" of one problem. `score` is
@@ -44,6 +53,7 @@ class Objective:
     fits: ClassVar[tuple[str, ...]] = ("torch",)
     training: ClassVar[dict[str, Any]] = {}  # training options that suit it
     statistic_names: ClassVar[tuple[str, ...]] = ()  # of what `statistics` returns
+    takes_bounds: ClassVar[bool] = False  # else the cost of a plan is taken for h*
 
     def __init_subclass__(cls) -> None:
         if "name" not in cls.__dict__:  # so that a model file finds it again
@@ -89,7 +99,8 @@ class Objective:
 
 @dataclass(frozen=True)
 class ValueObjective(Objective):
-    """One output per state: h(s) = output + base(s). `base` is a heuristic, or "none"."""
+    """One output per state: h(s) = output + base(s). `base` is a heuristic, or "none"; one from a
+    file is needed by search too."""
 
     form: ClassVar[str] = "value"
     decodes: ClassVar[tuple[str, ...]] = ("value", "floor")
@@ -97,7 +108,7 @@ class ValueObjective(Objective):
     base: str = "none"
 
     def __post_init__(self) -> None:
-        check_known("base", self.base, BASES)
+        check_heuristic("base", self.base, BASES)
 
     @property
     def outputs(self) -> int:

@@ -56,8 +56,11 @@ from dataclasses import dataclass
 import torch
 from torch import Tensor
 
+from hstar.slots.objectives.likelihood import HALF_LOG_TWO_PI
+
 Bound = Tensor | float
 broadcast: Callable[..., tuple[Tensor, ...]] = torch.broadcast_tensors  # untyped in torch
+NEAR, NEWTON_STEPS = 5.0, 6
 LARGEST_FALL = 43.0  # integrals end where the density has fallen by exp(-43)
 
 # The lower half of the Gauss-Legendre rule with 24 nodes on [0, 1]: (node, weight). The first
@@ -132,6 +135,20 @@ def _difference(mu: Tensor, sigma: Tensor, lower: Tensor, upper: Tensor) -> Tens
     return -middle.sign() * torch.exp(-0.5 * near * near) * torch.expm1(-middle.abs() * width)
 
 
+def upper_quantile(cut: Tensor, tau: float) -> Tensor:
+    """x with P(Z >= x | Z >= cut) = tau, Z standard normal; a cut may be -infinity. Newton's method
+    on the logarithm of the tail, which is concave."""
+    a = cut.double()
+    wanted = torch.special.log_ndtr(-a) + math.log(tau)
+    far = a - math.log(tau) / a.clamp(min=1.0)  # there the tail falls like exp(-a x)
+    x = torch.where(a > NEAR, far, -torch.special.ndtri(wanted.exp()))
+    for _ in range(NEWTON_STEPS):
+        log_tail = torch.special.log_ndtr(-x)
+        hazard = torch.exp(-0.5 * x * x - HALF_LOG_TWO_PI - log_tail)
+        x = x + (log_tail - wanted) / hazard
+    return torch.maximum(x, a).to(cut.dtype)
+
+
 def tensor_like(model: Tensor, value: Bound) -> Tensor:
     """The value as a tensor of the model's dtype and device; numbers do not wait for the device."""
     if isinstance(value, Tensor):
@@ -149,7 +166,7 @@ class TruncatedNormal:
     Parameters that break these rules give arbitrary results: a GPU would have to be waited for to
     check them.
 
-    log_prob is differentiable in mu and sigma, once; x and the bounds are constants.
+    log_prob and log_mass are differentiable in mu and sigma, once; x and the bounds are constants.
     """
 
     def __init__(
@@ -180,10 +197,24 @@ class TruncatedNormal:
             by_mu = from_mean * scale
             by_sigma = (2.0 * m.kappa * from_mean + (e * e - m.second)) * scale
             log_prob = (-e * (m.kappa + 0.5 * e) - m.log_mass).masked_fill(~inside, -math.inf)
-            found = (one.to(self.mu.dtype) for one in (log_prob, by_mu, by_sigma))
-            log_prob, by_mu, by_sigma = found
-        # What is added is 0 and has these slopes; those that autograd finds would lose digits.
-        return log_prob + by_mu * (mu - mu.detach()) + by_sigma * (sigma - sigma.detach())
+        return self._sloped(log_prob, by_mu, by_sigma, mu, sigma)
+
+    @property
+    def log_mass(self) -> Tensor:
+        """log P(lower <= X <= upper) of the Gaussian that is cut; differentiable like log_prob."""
+        with torch.no_grad():
+            m = self.moments
+            found = m.log_mass - m.sigma.log() - HALF_LOG_TWO_PI - 0.5 * m.kappa.square()
+            by_mu = (m.kappa + m.first) / m.sigma
+            by_sigma = (m.kappa.square() + 2.0 * m.kappa * m.first + m.second - 1.0) / m.sigma
+        return self._sloped(found, by_mu, by_sigma, self.mu, self.sigma)
+
+    def _sloped(self, value: Tensor, by_mu: Tensor, by_sigma: Tensor, *of: Tensor) -> Tensor:
+        """A value with these slopes; those that autograd finds would lose digits."""
+        value, by_mu, by_sigma = (one.to(self.mu.dtype) for one in (value, by_mu, by_sigma))
+        mu, sigma = of
+        # What is added is 0.
+        return value + by_mu * (mu - mu.detach()) + by_sigma * (sigma - sigma.detach())
 
     @functools.cached_property
     def moments(self) -> Moments:

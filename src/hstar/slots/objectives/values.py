@@ -3,9 +3,9 @@
 squared    (h - h*)^2
 interval   -log P(l <= H <= u), H logistic around h
 
-with h = output + base(s). l is an admissible heuristic and u the cost of a plan; where h* is known
-and no other plan, both are h*. A missing bound leaves its side open. Bounds are widened by half a
-step, since distances are whole numbers.
+with h = output + base(s). l is an admissible heuristic and u the cost of a plan; where h* is known,
+both are h*. A missing bound leaves its side open. Bounds are widened by half a step, since
+distances are whole numbers.
 
 Rankings compare h of the states on a plan with that of others (Chrestien et al. 2023).
 
@@ -20,7 +20,7 @@ import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, ClassVar
 
-from hstar.slots.objectives.objective import LOWER_BOUNDS, Targets, ValueObjective, check_known
+from hstar.slots.objectives.objective import LOWER_BOUNDS, Targets, ValueObjective, check_heuristic
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -49,13 +49,14 @@ class Interval(ValueObjective):
 
     name: ClassVar[str] = "interval"
     fits: ClassVar[tuple[str, ...]] = ("torch", "mlp")
+    takes_bounds: ClassVar[bool] = True
 
-    lower: str = "hmax"
+    lower: str = "lmcut"
     scale: float = 1.0
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_known("lower bound", self.lower, LOWER_BOUNDS)
+        check_heuristic("lower bound", self.lower, LOWER_BOUNDS)
         if not 0 < self.scale < math.inf:
             raise ValueError(f"the scale must be positive and finite, not {self.scale}")
 
@@ -64,10 +65,9 @@ class Interval(ValueObjective):
 
         softplus = torch.nn.functional.softplus
         mu = outputs[:, 0] + targets["base"]
-        is_label = targets["upper"].isinf()  # h*, or the cost of a plan
-        is_exact = is_label & ~targets.get("is_bound", torch.zeros_like(is_label))
-        lower = torch.where(is_exact, targets["h_star"], targets["lower"]) - HALF_STEP
-        upper = torch.where(is_label, targets["h_star"], targets["upper"]) + HALF_STEP
+        lower, upper = targets["h_star"] - HALF_STEP, targets["h_star"] + HALF_STEP
+        if "is_bound" in targets:
+            lower = torch.where(targets["is_bound"], targets["lower"] - HALF_STEP, lower)
         a, b = (lower - mu) / self.scale, (upper - mu) / self.scale
         width = (upper - lower) / self.scale
         return softplus(a) + softplus(-b) - torch.log(-torch.expm1(-width))

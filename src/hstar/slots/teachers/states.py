@@ -15,7 +15,7 @@ from numpy.typing import ArrayLike, NDArray
 from hstar.pddl import PddlError
 from hstar.pddl.planfile import read_step
 from hstar.pddl.validate import PlanFault, Replay
-from hstar.planning.heuristics import make_heuristic
+from hstar.planning.heuristics import AnyHeuristic, make_heuristic
 from hstar.planning.task import Task, atom_name
 from hstar.slots.teachers.labels import LabelRows
 
@@ -116,12 +116,14 @@ def heuristic_columns(
     task: Task, states: States, names: Sequence[str]
 ) -> dict[str, NDArray[np.float32]]:
     """float32[S] for each heuristic, in the unit of the problem; infinite in dead ends."""
-    columns = {}
-    for name in names:
-        values = make_heuristic(task, name).evaluate(states)
-        scale = 1 if name in NOT_COSTS else task.cost_scale
-        columns[name] = (values.astype(np.float64) / scale).astype(np.float32)
-    return columns
+    return {name: heuristic_values(task, states, name, name not in NOT_COSTS) for name in names}
+
+
+def heuristic_values(task: Task, states: States, heuristic: AnyHeuristic, scaled: bool) -> Floats:
+    """float32[S]; with `scaled` they are costs, here in the unit of the problem."""
+    values = make_heuristic(task, heuristic).evaluate(states)
+    scale = task.cost_scale if scaled else 1
+    return (values.astype(np.float64) / scale).astype(np.float32)
 
 
 def _facts(task: Task) -> tuple[list[str], NDArray[np.int64]]:

@@ -19,12 +19,10 @@ from hstar.runtime.resources import stopped
 from hstar.slots.features.facts import FACTS
 from hstar.slots.features.feature import SpaceStates
 from hstar.slots.model_file import ModelFile, model_metadata
-from hstar.slots.objectives import objectives_of
+from hstar.slots.objectives import OBJECTIVES, objectives_of
 from hstar.training.dataset import Dataset
 from hstar.training.fit import Fit, Lesson, Limits, ModelRow
 from hstar.training.native import NETWORK, Layer, MlpOptions, to_tensors, train_mlp
-
-BOUNDED = ("interval", "truncated-gaussian")  # objectives that use bounds
 
 
 def fit_mlp(lesson: Lesson, row: ModelRow, limits: Limits) -> ModelFile:
@@ -33,7 +31,7 @@ def fit_mlp(lesson: Lesson, row: ModelRow, limits: Limits) -> ModelFile:
     dataset = lesson.dataset
     options = network_options(row)
     features = FACTS.configure([one.task for one in dataset.tasks], {}, "one")
-    rows = fact_rows_of(dataset, features, has_bounds=row.objective in BOUNDED)
+    rows = fact_rows_of(dataset, features, OBJECTIVES.find(row.objective).takes_bounds)
     trained = train_mlp(rows, features["width"], options, limits.seed, *limits.budget.limits)
     if trained.stopped not in (None, "time"):
         raise stopped(trained.stopped)
@@ -76,7 +74,7 @@ def network_options(row: ModelRow) -> MlpOptions:
 
 
 def fact_rows_of(
-    dataset: Dataset, features: dict[str, Any], has_bounds: bool
+    dataset: Dataset, features: dict[str, Any], takes_bounds: bool
 ) -> _core.TrainingRows:
     """The atoms that are inputs, of each state that is no dead end. Lower bounds take a while, so
     they are made only where they are asked for."""
@@ -84,9 +82,11 @@ def fact_rows_of(
     inputs = FACTS.inputs(features, [SpaceStates(one.task, one.states) for one in held.tasks])
     h, upper = held.column("h_star"), held.column("upper")
     lower = np.full(len(h), np.nan, np.float32)
-    if has_bounds:
+    if takes_bounds:
         lower = np.concatenate([goal_count_bounds(one.task, one.states) for one in held.tasks])
-    labels = np.where(np.isnan(h), upper, h)  # a bound is the best where no distance is known
+        labels = np.where(held.is_bound, np.nan, h)
+    else:  # a bound is the best where no distance is known
+        labels = np.where(np.isnan(h), upper, h)
     width, atoms = features["width"], inputs.columns
     return _core.TrainingRows(width, inputs.starts, atoms, labels, lower, upper)
 
