@@ -15,8 +15,10 @@ from hstar.pdb.database import Layout, PatternDatabase, build_pdb, make_index
 from hstar.pdb.file import PdbFileError, read_pdb, write_pdb
 from hstar.pdb.heuristic import PdbHeuristic
 from hstar.pdb.pattern import choose_pattern, parse_pattern
+from hstar.pdb.theory import PatternPaths, inadmissibility_bound, tightest_bounds
 
-__all__ = ["Compressions", "Layout", "PatternDatabase", "PdbFileError", "PdbHeuristic"]
+__all__ = ["Compressions", "Layout", "PatternDatabase", "PatternPaths", "PdbFileError"]
+__all__ += ["PdbHeuristic", "inadmissibility_bound", "tightest_bounds"]
 __all__ += ["best_levels", "build_difference", "build_pdb", "choose_pattern", "compress"]
 __all__ += ["describe_compression", "list_compressions", "make_index", "parse_pattern", "read_pdb"]
 __all__ += ["strongest", "subtract", "table_row", "write_pdb"]

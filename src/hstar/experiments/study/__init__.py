@@ -4,7 +4,7 @@ A paper is a subclass of StudyRun with its settings and tables. One of learners 
 subclass of TrialRun, whose two stages are the same for all.
 """
 
-from hstar.experiments.study.claims import HOLDS, Claim, Look
+from hstar.experiments.study.claims import HOLDS, UNKNOWN, Claim, Look
 from hstar.experiments.study.page import (
     BASELINE,
     DEFAULT_LABEL,
@@ -31,7 +31,8 @@ from hstar.experiments.study.trials import (
 )
 from hstar.experiments.study.wording import Wording
 
-__all__ = ["BASELINE", "DEFAULT", "DEFAULT_LABEL", "HOLDS", "SPLITS", "Claim", "Column", "Entry"]
+__all__ = ["BASELINE", "DEFAULT", "DEFAULT_LABEL", "HOLDS", "SPLITS", "UNKNOWN", "Claim", "Column"]
+__all__ += ["Entry"]
 __all__ += ["Learner", "LearnerTask", "Learnt", "Look", "Piece", "Report", "Row", "Searches"]
 __all__ += ["Spread", "StudyRun", "Subject", "TrialResults", "TrialRun", "TrialScale", "TrialStudy"]
 __all__ += ["Wording", "build", "choose", "compare_searches", "make", "make_task"]

@@ -29,7 +29,7 @@ from hstar.papers.admissible_cea.tables import (
     frontier,
     frontier_tables,
 )
-from hstar.pdb.theory import inadmissibility_bound
+from hstar.pdb import inadmissibility_bound
 
 if TYPE_CHECKING:
     from matplotlib.axes import Axes

@@ -13,6 +13,7 @@ from hstar.experiments.report import MISSING, Cell, Table, least_p, number_text,
 from hstar.experiments.study import (
     DEFAULT,
     SPLITS,
+    UNKNOWN,
     Claim,
     Look,
     Row,
@@ -23,7 +24,6 @@ from hstar.experiments.study import (
     Wording,
     read_rows,
 )
-from hstar.experiments.study.claims import UNKNOWN
 from hstar.papers.reward_shaping.learners import (
     ABLATION,
     APPENDIX,
