@@ -13,7 +13,7 @@ from hard_tasks import write_task
 from label_folders import write_folder
 from small_domains import BLOCKS, GRIPPER, problem_text
 from test_learned_symmetry import DOMAINS
-from test_policy import QUICK, heuristic_of, network_for
+from test_policy import QUICK, heuristic_of, network_for, train_on
 
 import hstar
 from hstar import search
@@ -22,7 +22,7 @@ from hstar.slots.model_file import to_bytes
 from hstar.slots.models.gnn import GNN
 from hstar.training.checkpoint import CheckpointError
 from hstar.training.reinforcement.episodes import Arena, play
-from hstar.training.reinforcement.ppo import TrainedPolicy, train_on, train_policy
+from hstar.training.reinforcement.ppo import TrainedPolicy, train_policy
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -80,7 +80,7 @@ def test_learning_reaches_more_goals(attention: bool, tmp_path: Path) -> None:
     text = problem_text("gripper", objects, init, ["(at x rb)", "(at y rb)"])
     task = hstar.load_task(*write_task(tmp_path, GRIPPER, text))
     options = replace(QUICK, updates=20, attention=attention)
-    history = train_on([task.problem], options).history
+    history = train_on([task], options).history
     shares = [row["solved"] for row in history]
     assert np.mean(shares[:3]) < 0.6
     assert np.mean(shares[-3:]) > np.mean(shares[:3]) + 0.25
@@ -122,7 +122,7 @@ def test_problems_that_teach_nothing(tmp_path: Path) -> None:
     solved = problem_text("blocks", "a", ["(ontable a)"], ["(ontable a)"])
     task = hstar.load_task(*write_task(tmp_path, BLOCKS, solved))
     with pytest.raises(ValueError, match="solved already or has no applicable operator"):
-        train_on([task.problem], QUICK)
+        train_on([task], QUICK)
 
 
 @pytest.mark.parametrize(

@@ -104,12 +104,15 @@ FITS: Registry[Fit] = Registry(
     {
         "linear": "hstar.training.fit.linear:LINEAR",
         "mlp": "hstar.training.fit.mlp:MLP",
+        "ppo": "hstar.training.fit.ppo:PPO",
         "rtdp": "hstar.training.fit.rtdp:RTDP",
         "torch": "hstar.training.fit.torch:TORCH",
     },
     "hstar.fits",
     of_class(Fit),
 )
+
+ACTING = {"rtdp": "rollouts", "ppo": "policy"}  # and their teachers: importing the fits is slow
 
 
 def fit_for(row: ModelRow) -> Fit:
@@ -120,7 +123,7 @@ def fit_for(row: ModelRow) -> Fit:
             raise ValueError(f"the fit '{row.fit}' {chosen.refusal}; name another or none")
         return chosen
     for name in FITS:
-        if name != "rtdp" or row.teacher == "rollouts":  # importing it loads reinforcement learning
+        if ACTING.get(name, row.teacher) == row.teacher:
             found = FITS.find(name)
             if found.takes(row):
                 return found

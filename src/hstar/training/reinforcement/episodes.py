@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from hstar.planning.heuristics import make_heuristic
 from hstar.planning.task import Task
+from hstar.runtime.resources import Budget
 from hstar.slots.features.atoms import Batch, Encoder
 from hstar.slots.features.operators import ApplicableOperators, Operators, Schemas
 from hstar.slots.features.vocabulary import Vocabulary
@@ -96,14 +97,17 @@ def play(
     rng: np.random.Generator,
     discount: float,
     trace: float,
+    budget: Budget | None = None,
 ) -> Episodes:
     """So many episodes on problems drawn at random, by the network's policy. `trace` is the lambda
-    of generalised advantage estimation (Schulman et al., 2016)."""
+    of generalised advantage estimation (Schulman et al., 2016). Raises OutOfResources."""
+    budget = budget or Budget()
     drawn = rng.integers(len(arenas), size=count).tolist()
     running = [_Running(arenas[i]) for i in drawn]
     played: list[tuple[Any, ...]] = []
     alive, num_steps, num_operators = running, 0, 0
     while alive:
+        budget.check()
         batch = _encoded(alive)
         tables = [one.arena.operators for one in alive]
         choice = ApplicableOperators.of(tables, [one.ops for one in alive])
