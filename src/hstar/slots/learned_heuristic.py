@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from hstar import _core
 from hstar.pddl.errors import escape, quote
-from hstar.planning.heuristics import make_heuristic
+from hstar.planning.heuristics import is_elsewhere, make_heuristic
 from hstar.planning.space import Space
 from hstar.planning.task import Task
 from hstar.slots.decode import DECODES, Decode
@@ -85,6 +85,8 @@ class LearnedHeuristic:
             # An entry from outside may inherit from one of ours, or have its name; a copy is ours.
             is_ours = type(DECODES.get(self.decode.name)) is type(self.decode)
             native = is_ours and self.decode.is_native and None not in (network, inputs)
+            # The core makes the heuristics that it knows by name.
+            native &= not any(is_elsewhere(self.constants[name]) for name in ("base", "lower"))
             try:
                 if self.decode.is_of_edges:
                     of_states = self.network()  # says what to do where torch is not installed
@@ -142,13 +144,16 @@ class LearnedHeuristic:
         import numpy as np
         import torch
 
+        from hstar.slots.loader import find_heuristic
         from hstar.slots.objectives.cap import capped_base
 
         specification = self.specification()
         encode = self.features.encoder(self.metadata["features"]["config"], space)
         at_once = self.features.rows_at_once(space)
         needed = [name for name in (specification["base"], specification["lower"]) if name]
-        symbolic = {n: make_heuristic(space, n, specification["cost"]) for n in needed}
+        symbolic = {
+            n: make_heuristic(space, find_heuristic(n), specification["cost"]) for n in needed
+        }
 
         def evaluate(states: NDArray[np.int32]) -> NDArray[np.float32]:
             nothing = np.zeros(len(states), dtype=np.float32)

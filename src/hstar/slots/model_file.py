@@ -22,6 +22,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from hstar.pddl.errors import InputFileError, quote
+from hstar.planning.heuristics import is_file
 from hstar.runtime.atomic import check_writable, write_atomically
 from hstar.slots.features.vocabulary import domain_hash
 
@@ -213,7 +214,7 @@ def code_outside(metadata: dict[str, Any]) -> list[str]:
     """What a file names as module:attribute in the places whose names are looked up."""
     named = [metadata[slot]["name"] for slot in ("features", "model")]
     every = texts_in([named, *(metadata.get(slot) for slot in ("objective", "decode", "search"))])
-    return list(dict.fromkeys(text for text in every if ":" in text))
+    return list(dict.fromkeys(text for text in every if ":" in text and not is_file(text)))
 
 
 def texts_in(held: Any) -> Iterator[str]:

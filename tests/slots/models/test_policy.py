@@ -180,8 +180,9 @@ def test_every_weight_gets_a_finite_gradient(attention: bool, blocks: hstar.Task
     ((log_pi * torch.arange(len(log_pi))).sum() + logit.square().sum()).backward()
     for name, weight in network.named_parameters():
         assert weight.grad is not None and weight.grad.isfinite().all(), name
-    idle = [n for n, weight in network.named_parameters() if not weight.grad.any()]
-    assert not idle, "every weight takes part"
+    idle = {n for n, weight in network.named_parameters() if not weight.grad.any()}
+    same_for_all = {"score.output.bias"}  # which leaves the policy as it is
+    assert idle <= same_for_all, "every other weight takes part"
 
 
 def test_a_domain_without_objects(tmp_path: Path) -> None:

@@ -18,6 +18,7 @@ from hstar.runtime.registry import Registry, of_class
 from hstar.runtime.resources import Budget
 from hstar.slots.model_file import ModelFile
 from hstar.slots.models import MODELS
+from hstar.slots.teachers.registry import TEACHERS
 
 if TYPE_CHECKING:
     from hstar.training.dataset import Dataset
@@ -122,6 +123,11 @@ def fit_for(row: ModelRow) -> Fit:
         if not chosen.takes(row):
             raise ValueError(f"the fit '{row.fit}' {chosen.refusal}; name another or none")
         return chosen
+    if row.teacher in ACTING.values() and row.teacher not in TEACHERS:
+        only = FITS.find(next(fit for fit, teacher in ACTING.items() if teacher == row.teacher))
+        if not only.takes(row):
+            raise ValueError(f"'{row.teacher}' gives no labels; its fit {only.refusal}")
+        return only
     for name in FITS:
         if ACTING.get(name, row.teacher) == row.teacher:
             found = FITS.find(name)

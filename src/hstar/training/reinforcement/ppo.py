@@ -40,10 +40,10 @@ from hstar.slots.model_file import ModelFile, model_metadata
 from hstar.slots.models.gnn import GNN, GNN_MODEL
 from hstar.slots.teachers.folder import read_folder
 from hstar.training.checkpoint import Arrays, Checkpoint, groups_of, restore_groups, weights_of
+from hstar.training.reinforcement.curriculum import Curriculum
 from hstar.training.reinforcement.episodes import Arena, Episodes, play
 
 CHECKPOINT_SECONDS = 60.0
-AVERAGED = 5  # updates over whose episodes a policy is judged
 Row = dict[str, float]
 LOSSES = ("policy_loss", "value_loss", "entropy", "divergence")
 CAREFUL, BOLD = 1 / 1.5, 1.2  # what the learning rate is multiplied by
@@ -58,7 +58,7 @@ class PPOOptions:
     hidden: int = 32
     rounds: int = 4
     attention: bool = False
-    discount: float = 0.99
+    discount: float = 0.9
     trace: float = 0.95
     clip: float = 0.2
     entropy: float = 0.01
@@ -136,10 +136,13 @@ class PolicyRun:
         self.arenas = [arena for arena in arenas if arena.is_of_use]
         if not self.arenas:
             raise ValueError("every problem is solved already or has no applicable operator")
+        self.curriculum = Curriculum([arena.most_steps for arena in self.arenas])
         generator = torch.Generator().manual_seed(options.seed)
         self.network: GNN = GNN_MODEL.build(self.config, generator)
-        self.rate = options.learning_rate
-        self.adam = torch.optim.Adam(self.network.parameters(), self.rate, eps=1e-5)
+        self.rate = options.learning_rate  # of the policy
+        self.parts = self.network.policy_parameters(), self.network.value_parameters()
+        groups = [{"params": part} for part in self.parts]
+        self.adam = torch.optim.Adam(groups, options.learning_rate, eps=1e-5)
         self.rng = np.random.default_rng(options.seed)
         self.history: list[Row] = []
         self.seconds = 0.0  # of earlier runs
@@ -153,6 +156,7 @@ class PolicyRun:
             self.best, self.best_return = held.groups["best"], held.notes["best_return"]
             self.rate = held.notes["rate"]
             self.rng.bit_generator.state = held.notes["random"]
+            self.curriculum.restore(held.notes["curriculum"])
             restore_groups(self.network, self.adam, held.groups, torch.device("cpu"))
 
     def go(self) -> None:
@@ -167,14 +171,16 @@ class PolicyRun:
 
         while len(self.history) < updates and spent() < seconds:
             how = options.discount, options.trace, self.budget
-            played = play(self.arenas, self.network, options.episodes, self.rng, *how)
-            self._judge(played.discounted)
+            drawn = self.curriculum.draw(self.rng, options.episodes)
+            played = play([self.arenas[i] for i in drawn], self.network, self.rng, *how)
+            self.curriculum.learn(drawn, played.earned)
+            self._judge()
             row: Row = {
                 "update": len(self.history) + 1,
                 "seconds": spent(),
                 "steps": len(played),
-                "solved": played.solved / played.num_episodes,
-                "return": played.discounted,
+                "solved": float(self.curriculum.solved.mean()),
+                "return": float(self.curriculum.gained.mean()),
                 "rate": self.rate,
                 **self._update(played),
             }
@@ -201,12 +207,11 @@ class PolicyRun:
         )
         return TrainedPolicy(ModelFile(metadata, self.best), self.history)
 
-    def _judge(self, discounted: float) -> None:
+    def _judge(self) -> None:
         """Keep the weights if the last policies, which were nearly these, did best."""
-        last = [row["return"] for row in self.history[1 - AVERAGED :]] + [discounted]
-        if sum(last) / AVERAGED >= self.best_return:
-            self.best_return = sum(last) / AVERAGED
-            self.best = weights_of(self.network)
+        mean = float(self.curriculum.gained.mean())
+        if mean >= self.best_return:
+            self.best, self.best_return = weights_of(self.network), mean
 
     def _update(self, played: Episodes) -> Row:
         """Change the weights; mean losses, entropy and divergence over all batches."""
@@ -226,7 +231,8 @@ class PolicyRun:
             before = weights_of(self.network)
             self.adam.zero_grad()
             loss.backward()
-            torch.nn.utils.clip_grad_norm_(self.network.parameters(), self.options.most_gradient)
+            for part in self.parts:
+                torch.nn.utils.clip_grad_norm_(part, self.options.most_gradient)
             self.adam.step()
         else:
             with torch.inference_mode():
@@ -274,6 +280,7 @@ class PolicyRun:
             "best_return": self.best_return,
             "rate": self.rate,
             "random": self.rng.bit_generator.state,
+            "curriculum": self.curriculum.state(),
         }
         groups = {"best": self.best, **groups_of(self.network, self.adam)}
         Checkpoint(self.fingerprint, notes, groups).write(self.path)
