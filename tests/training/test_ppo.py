@@ -119,6 +119,25 @@ def test_a_step_too_far_is_undone(towers: hstar.Task) -> None:
     assert 0 <= float(divergence) < 0.1
 
 
+def test_what_was_lost_is_found_again(towers: hstar.Task) -> None:
+    """A policy that does far worse than the best one so far gives way to it."""
+    run = PolicyRun([towers], replace(QUICK, updates=1))
+    run.curriculum.learn(np.zeros(60, np.int64), 60 * [0.8])
+    assert not run._judge()
+    best, open_groups = run.best, run.curriculum.state()
+    with torch.no_grad():
+        for weight in run.network.parameters():
+            weight.add_(1.0)
+    run.curriculum.learn(np.zeros(5, np.int64), 5 * [0.0])
+    assert not run._judge()  # one bad update is no proof
+    run.curriculum.learn(np.zeros(60, np.int64), 60 * [0.0])
+    rate = run.rate
+    assert run._judge() and run.rate < rate
+    assert run.curriculum.state() == open_groups
+    found = run.network.state_dict()
+    assert all(np.array_equal(found[name].numpy(), one) for name, one in best.items())
+
+
 def test_values_do_not_change_the_policy(towers: hstar.Task) -> None:
     run = PolicyRun([towers], QUICK)
     parts = [set(map(id, part)) for part in run.parts]

@@ -8,8 +8,10 @@
 
 The reward is 1 at the goal, as with Rivlin, Hazan and Karpas (2020). A step that takes the policy
 farther from pi_old than `most_divergence` is undone; it ends the update and makes the next ones
-more careful. An update that stays far below lets them take larger steps again. The weights that are
-kept are those with the best mean return of the last updates' episodes.
+more careful. An update that stays far below lets them take larger steps again. Many small steps can
+still lose what was learned: then the run goes back to the weights with the best mean return of the
+last episodes, which are those that are kept.
+
 An update sees whole episodes, so a checkpoint holds weights, moments of Adam and the generator.
 Equal options and seeds give equal bytes on one thread, if updates and not time limit the run.
 """
@@ -47,6 +49,7 @@ CHECKPOINT_SECONDS = 60.0
 Row = dict[str, float]
 LOSSES = ("policy_loss", "value_loss", "entropy", "divergence")
 CAREFUL, BOLD = 1 / 1.5, 1.2  # what the learning rate is multiplied by
+LOST = 0.6  # of the best mean return
 NEAR = 1 / 3  # of `most_divergence`: an update that goes no farther could have gone on
 LEAST_SPREAD = 0.05  # of advantages: smaller ones are noise, and stay small
 
@@ -147,6 +150,7 @@ class PolicyRun:
         self.history: list[Row] = []
         self.seconds = 0.0  # of earlier runs
         self.best, self.best_return = weights_of(self.network), 0.0
+        self.at_best = self.curriculum.state()
         endless = {k: v for k, v in asdict(options).items() if k not in ("updates", "seconds")}
         contents = [str(task.problem) for task in tasks]
         self.fingerprint = digest_of(json.dumps([endless, self.config, contents]))
@@ -154,7 +158,7 @@ class PolicyRun:
         if held is not None:
             self.history, self.seconds = held.notes["history"], held.notes["seconds"]
             self.best, self.best_return = held.groups["best"], held.notes["best_return"]
-            self.rate = held.notes["rate"]
+            self.rate, self.at_best = held.notes["rate"], held.notes["at_best"]
             self.rng.bit_generator.state = held.notes["random"]
             self.curriculum.restore(held.notes["curriculum"])
             restore_groups(self.network, self.adam, held.groups, torch.device("cpu"))
@@ -174,7 +178,7 @@ class PolicyRun:
             drawn = self.curriculum.draw(self.rng, options.episodes)
             played = play([self.arenas[i] for i in drawn], self.network, self.rng, *how)
             self.curriculum.learn(drawn, played.earned)
-            self._judge()
+            is_lost = self._judge()
             row: Row = {
                 "update": len(self.history) + 1,
                 "seconds": spent(),
@@ -182,7 +186,7 @@ class PolicyRun:
                 "solved": float(self.curriculum.solved.mean()),
                 "return": float(self.curriculum.gained.mean()),
                 "rate": self.rate,
-                **self._update(played),
+                **(dict.fromkeys(LOSSES, 0.0) if is_lost else self._update(played)),
             }
             self.history.append(row)
             self.report(row)
@@ -207,11 +211,24 @@ class PolicyRun:
         )
         return TrainedPolicy(ModelFile(metadata, self.best), self.history)
 
-    def _judge(self) -> None:
-        """Keep the weights if the last policies, which were nearly these, did best."""
+    def _judge(self) -> bool:
+        """Keep the weights if the last policies, which were nearly these, did best. If they did far
+        worse than the best, go back to those, and say that these are lost."""
         mean = float(self.curriculum.gained.mean())
-        if mean >= self.best_return:
+        is_lost = mean < LOST * self.best_return
+        if is_lost:
+            self._set_weights(self.best)
+            self.curriculum.restore(self.at_best)
+            self.adam.state.clear()
+            self.rate *= CAREFUL
+        elif mean >= self.best_return:
             self.best, self.best_return = weights_of(self.network), mean
+            self.at_best = self.curriculum.state()
+        return is_lost
+
+    def _set_weights(self, weights: Arrays) -> None:
+        tensors = {name: torch.from_numpy(one.copy()) for name, one in weights.items()}
+        self.network.load_state_dict(tensors)
 
     def _update(self, played: Episodes) -> Row:
         """Change the weights; mean losses, entropy and divergence over all batches."""
@@ -240,7 +257,7 @@ class PolicyRun:
         if not before:
             raise FloatingPointError("the training diverged; lower the learning rate")
         if not self._is_near(parts):
-            self.network.load_state_dict({k: torch.from_numpy(v) for k, v in before.items()})
+            self._set_weights(before)
             self.rate *= CAREFUL
         elif parts[-1] < NEAR * self.options.most_divergence:
             self.rate = min(BOLD * self.rate, self.options.learning_rate)
@@ -279,6 +296,7 @@ class PolicyRun:
             "seconds": seconds,
             "best_return": self.best_return,
             "rate": self.rate,
+            "at_best": self.at_best,
             "random": self.rng.bit_generator.state,
             "curriculum": self.curriculum.state(),
         }
