@@ -1,4 +1,5 @@
 #include "bindings/bindings.hpp"
+#include "bindings/given_heuristics.hpp"
 #include "reinforcement/environment.hpp"
 #include "reinforcement/rtdp.hpp"
 
@@ -8,7 +9,8 @@ namespace {
 
 // A learner with all that it refers to.
 struct BoundLearner {
-    std::vector<nb::object> owners;  // keep the tasks alive
+    std::vector<nb::object> owners;  // keep the tasks and their heuristics alive
+    GivenHeuristics heuristics;
     std::vector<std::unique_ptr<EnvironmentProblem>> problems;
     std::unique_ptr<RtdpLearner> learner;
     Exclusive use;
@@ -44,24 +46,32 @@ RtdpOptions to_options(const Dict& given) {
     return options;
 }
 
-// `heuristic` and `lower` are names, empty for none.
-std::unique_ptr<BoundLearner> make_learner(
-    const Limits& limits, const std::vector<std::pair<nb::typed<nb::object, BoundTask>, Dict>>& problems,
-    const std::string& heuristic, const std::string& lower, const Ints& buckets, const NlmShape& shape,
-    const Floats& theta, const Dict& settings, uint64_t seed, int threads) {
+// A task, what a network sees of it, and its heuristic and lower bound, or None.
+using GivenProblem = std::tuple<nb::typed<nb::object, BoundTask>, Dict, nb::object, nb::object>;
+
+std::unique_ptr<BoundLearner> make_learner(const Limits& limits, const std::vector<GivenProblem>& problems,
+                                           const Ints& buckets, const NlmShape& shape, const Floats& theta,
+                                           const Dict& settings, uint64_t seed, int threads) {
     auto made = std::make_unique<BoundLearner>();
-    std::vector<std::pair<const BoundTask*, NlmEncoding>> given;
-    for (const auto& [task, encoding] : problems) {
-        made->owners.push_back(task);
-        given.emplace_back(&nb::cast<const BoundTask&>(task), to_nlm_encoding(encoding));
+    struct Part {
+        const BoundTask& bound;
+        NlmEncoding encoding;
+        Evaluator *heuristic, *lower;
+    };
+    std::vector<Part> parts;
+    for (const auto& [task, encoding, heuristic, lower] : problems) {
+        const auto& bound = nb::cast<const BoundTask&>(task);
+        const auto given = [&](const nb::object& one) {
+            return one.is_none() ? nullptr : made->heuristics.add(bound, one);
+        };
+        made->owners.insert(made->owners.end(), {task, heuristic, lower});
+        parts.push_back({bound, to_nlm_encoding(encoding), given(heuristic), given(lower)});
     }
+    const auto locks = Exclusive::lock_all(made->heuristics.used(), limits.deadline);
     guarded([&] {
-        for (auto& [task, encoding] : given) {
-            const auto make = [&, task = task](const std::string& name) {
-                return name.empty() ? nullptr : task->make_evaluator(name, CostType::One, limits);
-            };
+        for (auto& [bound, encoding, heuristic, lower] : parts) {
             made->problems.push_back(std::make_unique<EnvironmentProblem>(
-                task->task, task->generator(limits), make(heuristic), make(lower), std::move(encoding)));
+                bound.task, bound.generator(limits), heuristic, lower, std::move(encoding)));
             limits.check();
         }
     });
@@ -74,6 +84,8 @@ std::unique_ptr<BoundLearner> make_learner(
 
 void run(const Limits& limits, BoundLearner& self, int64_t until, int64_t last, double learning_rate) {
     const auto lock = self.use.lock();
+    const auto locks = Exclusive::lock_all(self.heuristics.used(), limits.deadline);
+    const Exclusive::Holder holder(self.heuristics.used());
     guarded([&] { self.learner->run(until, last, learning_rate, limits); });
 }
 
@@ -158,6 +170,7 @@ Dict memory(BoundLearner& self) {
 
 void restore(BoundLearner& self, const Dict& given) {
     const auto lock = self.use.lock();
+    const auto locks = Exclusive::lock_all(self.heuristics.used(), 0);
     RtdpLearner::Memory held;
     for_each_part(held, [&](const char* name, auto& part) { load(self, given, name, part); });
     held.random = nb::cast<uint64_t>(given["random"]);
@@ -168,8 +181,8 @@ void restore(BoundLearner& self, const Dict& given) {
 
 void bind_reinforcement(nb::module_& m) {
     nb::class_<BoundLearner>(m, "RtdpLearner")
-        .def(nb::new_(limited(&make_learner)), "problems"_a, "heuristic"_a, "lower"_a, "buckets"_a, "shape"_a,
-             "theta"_a, "settings"_a, "seed"_a, "threads"_a, "deadline"_a = 0.0, "memory_bytes"_a = 0)
+        .def(nb::new_(limited(&make_learner)), "problems"_a, "buckets"_a, "shape"_a, "theta"_a, "settings"_a,
+             "seed"_a, "threads"_a, "deadline"_a = 0.0, "memory_bytes"_a = 0)
         .def("run", limited(&run), "until"_a, "last"_a, "learning_rate"_a, "deadline"_a = 0.0,
              "memory_bytes"_a = 0)
         .def("progress", &progress)

@@ -6,12 +6,11 @@
 namespace hstar {
 
 EnvironmentProblem::EnvironmentProblem(const Task& task, const SuccessorGenerator& generator,
-                                       std::unique_ptr<Evaluator> heuristic, std::unique_ptr<Evaluator> lower,
-                                       NlmEncoding encoding)
+                                       Evaluator* heuristic, Evaluator* lower, NlmEncoding encoding)
     : task_(task),
       space_(task, generator, task.initial_state),
-      heuristic_(std::move(heuristic)),
-      lower_(std::move(lower)),
+      heuristic_(heuristic),
+      lower_(lower),
       encoding_(std::move(encoding)),
       registry_(space_.packing()),
       parent_(static_cast<size_t>(space_.packing().buffer_bytes())) {

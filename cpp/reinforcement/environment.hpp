@@ -2,7 +2,6 @@
 // state is computed once: small training problems are visited again and again.
 #pragma once
 #include <cstring>
-#include <memory>
 #include <span>
 #include <vector>
 
@@ -20,11 +19,10 @@ class EnvironmentProblem {
         StateId to;
     };
 
-    // `heuristic` gives h, and `lower` is admissible; null stands for 0 and 1 everywhere. The task and the
-    // generator must outlive the problem.
-    EnvironmentProblem(const Task& task, const SuccessorGenerator& generator,
-                       std::unique_ptr<Evaluator> heuristic, std::unique_ptr<Evaluator> lower,
-                       NlmEncoding encoding);
+    // `heuristic` gives h, and `lower` is admissible; null stands for 0 and 1 everywhere. They, the task and
+    // the generator must outlive the problem.
+    EnvironmentProblem(const Task& task, const SuccessorGenerator& generator, Evaluator* heuristic,
+                       Evaluator* lower, NlmEncoding encoding);
 
     const Task& task() const { return task_; }
     const NlmEncoding& encoding() const { return encoding_; }
@@ -74,7 +72,7 @@ class EnvironmentProblem {
 
     const Task& task_;
     TaskSpace space_;
-    std::unique_ptr<Evaluator> heuristic_, lower_;
+    Evaluator *heuristic_, *lower_;
     NlmEncoding encoding_;
     StateRegistry registry_;
     std::vector<Known> known_;

@@ -44,13 +44,16 @@ RtdpOptions random_options(Random& random) {
 // Two problems: a task with and without its potential.
 struct World {
     const SuccessorGenerator generator;
+    const std::unique_ptr<Evaluator> heuristic, lower;
     std::vector<std::unique_ptr<EnvironmentProblem>> problems;
 
-    World(const Task& task, const NlmEncoding& encoding) : generator(task) {
-        for (bool has_potential : {true, false})
-            problems.push_back(std::make_unique<EnvironmentProblem>(
-                task, generator, has_potential ? make_evaluator("ff", task, CostType::One) : nullptr,
-                make_evaluator("hmax", task, CostType::One), encoding));
+    World(const Task& task, const NlmEncoding& encoding)
+        : generator(task),
+          heuristic(make_evaluator("ff", task, CostType::One)),
+          lower(make_evaluator("hmax", task, CostType::One)) {
+        for (Evaluator* potential : {heuristic.get(), static_cast<Evaluator*>(nullptr)})
+            problems.push_back(
+                std::make_unique<EnvironmentProblem>(task, generator, potential, lower.get(), encoding));
     }
     bool has_step() {
         return std::any_of(problems.begin(), problems.end(), [](const auto& problem) {
@@ -116,8 +119,7 @@ void test_environment(const Task& task, int seed) {
     encoding.base_values = {-1.0f};
     for (int fact = 0; fact < task.num_facts(); ++fact)
         encoding.fact_entries.push_back(fact % 3 ? NlmEntry{2, fact} : NlmEntry{-1, -1});
-    EnvironmentProblem world(task, generator, make_evaluator("ff", task, CostType::One),
-                             make_evaluator("hmax", task, CostType::One), encoding);
+    EnvironmentProblem world(task, generator, heuristic.get(), lower.get(), encoding);
     const auto h = [&](Evaluator& evaluator, const State& state) {
         float value = 0;
         evaluator.evaluate({state.data(), 1, task.num_variables()}, &value, nullptr);

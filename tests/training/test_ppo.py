@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import random
 from dataclasses import replace
 from pathlib import Path
@@ -9,20 +10,23 @@ from typing import Any
 
 import numpy as np
 import pytest
+import torch
 from hard_tasks import write_task
 from label_folders import write_folder
 from small_domains import BLOCKS, GRIPPER, problem_text
 from test_learned_symmetry import DOMAINS
-from test_policy import QUICK, heuristic_of, network_for
+from test_policy import QUICK, heuristic_of, network_for, train_on
 
 import hstar
 from hstar import search
+from hstar.slots.features.atoms import Encoder
 from hstar.slots.features.vocabulary import Vocabulary
 from hstar.slots.model_file import to_bytes
 from hstar.slots.models.gnn import GNN
 from hstar.training.checkpoint import CheckpointError
+from hstar.training.reinforcement.curriculum import Curriculum
 from hstar.training.reinforcement.episodes import Arena, play
-from hstar.training.reinforcement.ppo import TrainedPolicy, train_on, train_policy
+from hstar.training.reinforcement.ppo import PolicyRun, TrainedPolicy, train_policy
 
 pytestmark = pytest.mark.usefixtures("one_thread")
 
@@ -40,19 +44,20 @@ def test_returns_are_discounted_chances(towers: hstar.Task) -> None:
     rng = np.random.default_rng(3)
     outcomes = set()
     for _ in range(40):
-        played = play([arena], network, 1, rng, 0.9, 1.0)
+        played = play([arena], network, rng, 0.9, 1.0)
         steps = len(played)
         assert steps <= arena.most_steps
-        if played.solved:
+        (earned,) = played.earned
+        if earned:
             expected = [0.9 ** (steps - 1 - t) for t in range(steps)]
             assert played.returns.tolist() == pytest.approx(expected, abs=1e-5)
-            assert played.discounted == pytest.approx(expected[0])
+            assert earned == pytest.approx(expected[0])
         else:
             assert steps == arena.most_steps
             ratios = played.returns[1:] / played.returns[:-1]
             assert ratios.tolist() == pytest.approx([1 / 0.9] * (steps - 1), rel=1e-4)
-        outcomes.add(played.solved)
-    assert outcomes == {0, 1}
+        outcomes.add(earned > 0)
+    assert outcomes == {False, True}
 
 
 ROOMS = """(define (domain pit) (:predicates (at ?x) (path ?x ?y))
@@ -66,10 +71,105 @@ def test_an_episode_ends_in_a_dead_end(tmp_path: Path) -> None:
     problem = problem_text("pit", "start hall pit end", init, ["(at end)"])
     task = hstar.load_task(*write_task(tmp_path, ROOMS, problem), keep_irrelevant=True)
     arena, network = arena_of(task)
-    played = play([arena], network, 50, np.random.default_rng(0), 0.9, 1.0)
-    assert 0 < played.solved < 50
+    played = play(50 * [arena], network, np.random.default_rng(0), 0.9, 1.0)
+    solved = np.count_nonzero(played.earned)
+    assert 0 < solved < 50
     failed = played.returns < 1e-6
-    assert failed.sum() == 50 - played.solved and len(played) == 50 + played.solved
+    assert failed.sum() == 50 - solved and len(played) == 50 + solved
+
+
+def test_larger_problems_come_when_smaller_ones_are_solved() -> None:
+    """Groups in ascending order; and nothing that was learned is left out for good."""
+    sizes = [30.0, 10.0, 20.0, 11.0]
+    curriculum, rng = Curriculum(sizes), np.random.default_rng(0)
+    assert [group.tolist() for group in curriculum.groups] == [[1], [3], [2], [0]]
+    for _ in range(5):
+        drawn = curriculum.draw(rng, 20)
+        assert set(drawn.tolist()) == {1}
+        curriculum.learn(drawn, 20 * [0.0])
+    seen = []
+    for _ in range(40):
+        drawn = curriculum.draw(rng, 20)
+        seen.append(set(drawn.tolist()))
+        curriculum.learn(drawn, [0.5 if sizes[i] < 25 else 0.0 for i in drawn])
+    assert seen[0] == {1} and set.union(*seen[-5:]) == {0, 1, 2, 3}
+    assert curriculum.solved[:3].min() > 0.9 and curriculum.solved[3] < 0.1
+    assert curriculum.gained[:3].max() < 0.51
+    drawn = curriculum.draw(rng, 1000)
+    again = Curriculum(sizes)
+    again.restore(json.loads(json.dumps(curriculum.state())))
+    assert again.state() == curriculum.state()
+
+
+def test_a_step_too_far_is_undone(towers: hstar.Task) -> None:
+    """Whatever the learning rate: an update ends near the policy that it began with, and the next
+    one is more careful."""
+    options = replace(QUICK, updates=1, learning_rate=0.5, most_divergence=0.001)
+    run = PolicyRun([towers], options)
+    run.go()
+    assert run.rate < 0.5
+    begun = PolicyRun([towers], options)
+    arena = begun.arenas[0]
+    played = play(8 * [arena], begun.network, np.random.default_rng(1), 0.9, 1.0)
+    with torch.inference_mode():
+        before, after = (
+            one.network.policy(played.inputs, played.choices)[0] for one in (begun, run)
+        )
+    divergence = (before.exp() * (before - after)).sum() / len(played)
+    assert 0 <= float(divergence) < 0.1
+
+
+def test_what_was_lost_is_found_again(towers: hstar.Task) -> None:
+    """A policy that does far worse than the best one so far gives way to it."""
+    run = PolicyRun([towers], replace(QUICK, updates=1))
+    run.curriculum.learn(np.zeros(60, np.int64), 60 * [0.8])
+    assert not run._judge()
+    best, open_groups = run.best, run.curriculum.state()
+    with torch.no_grad():
+        for weight in run.network.parameters():
+            weight.add_(1.0)
+    run.curriculum.learn(np.zeros(5, np.int64), 5 * [0.0])
+    assert not run._judge()  # one bad update is no proof
+    run.curriculum.learn(np.zeros(60, np.int64), 60 * [0.0])
+    rate = run.rate
+    assert run._judge() and run.rate < rate
+    assert run.curriculum.state() == open_groups
+    found = run.network.state_dict()
+    assert all(np.array_equal(found[name].numpy(), one) for name, one in best.items())
+
+
+def test_values_do_not_change_the_policy(towers: hstar.Task) -> None:
+    run = PolicyRun([towers], QUICK)
+    parts = [set(map(id, part)) for part in run.parts]
+    assert not parts[0] & parts[1]
+    assert parts[0] | parts[1] == set(map(id, run.network.parameters()))
+    played = play([run.arenas[0]], run.network, run.rng, 0.9, 1.0)
+    log_pi, value = run.network.policy(played.inputs, played.choices)
+    for output, others in ((log_pi, run.parts[1]), (value, run.parts[0])):
+        found = torch.autograd.grad(output.sum(), others, retain_graph=True, allow_unused=True)
+        assert all(one is None for one in found)
+
+
+def test_more_objects_do_not_make_values_larger(tmp_path: Path) -> None:
+    """Twice the same problem side by side: the mean over objects is the same."""
+    network, vocabulary = None, None
+    logits = []
+    for copies in (1, 2, 4):
+        names = [f"{block}{i}" for i in range(copies) for block in "ab"]
+        atoms = [f"({fact} {name})" for name in names for fact in ("ontable", "clear")]
+        goal = [f"(on a{i} b{i})" for i in range(copies)]
+        folder = tmp_path / str(copies)
+        folder.mkdir()
+        text = problem_text("blocks", " ".join(names), [*atoms, "(handempty)"], goal)
+        task = hstar.load_task(*write_task(folder, BLOCKS, text))
+        if network is None:
+            network, vocabulary = network_for(task)
+        with torch.inference_mode():
+            logits.append(
+                float(network(Encoder(task, vocabulary).encode(task.initial_state[None])))
+            )
+    assert logits[1] == pytest.approx(logits[0], abs=1e-3)
+    assert logits[2] == pytest.approx(logits[0], abs=1e-3)
 
 
 @pytest.mark.parametrize("attention", [False, True])
@@ -80,7 +180,7 @@ def test_learning_reaches_more_goals(attention: bool, tmp_path: Path) -> None:
     text = problem_text("gripper", objects, init, ["(at x rb)", "(at y rb)"])
     task = hstar.load_task(*write_task(tmp_path, GRIPPER, text))
     options = replace(QUICK, updates=20, attention=attention)
-    history = train_on([task.problem], options).history
+    history = train_on([task], options).history
     shares = [row["solved"] for row in history]
     assert np.mean(shares[:3]) < 0.6
     assert np.mean(shares[-3:]) > np.mean(shares[:3]) + 0.25
@@ -104,7 +204,7 @@ def test_equal_seeds_give_equal_bytes_and_runs_go_on(tmp_path: Path) -> None:
     assert to_bytes(resumed.file) == to_bytes(whole.file)
     assert len(resumed.history) == 4
     with pytest.raises(CheckpointError, match="other labels, options or code"):
-        train_policy(folder, replace(options, discount=0.9), path)
+        train_policy(folder, replace(options, discount=0.8), path)
 
 
 def test_the_example_of_the_documentation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -122,7 +222,7 @@ def test_problems_that_teach_nothing(tmp_path: Path) -> None:
     solved = problem_text("blocks", "a", ["(ontable a)"], ["(ontable a)"])
     task = hstar.load_task(*write_task(tmp_path, BLOCKS, solved))
     with pytest.raises(ValueError, match="solved already or has no applicable operator"):
-        train_on([task.problem], QUICK)
+        train_on([task], QUICK)
 
 
 @pytest.mark.parametrize(

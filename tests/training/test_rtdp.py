@@ -16,6 +16,7 @@ from small_domains import ALL
 from test_reward_shaping import classic_space, reached_before_goals
 
 from hstar import _core
+from hstar.planning.heuristics import make_heuristic
 from hstar.planning.task import Task, load_task
 from hstar.runtime.resources import Budget, OutOfResources
 from hstar.slots.features.atoms import ATOMS
@@ -367,23 +368,24 @@ def test_wrong_arguments_are_refused(tmp_path: Path) -> None:
             replace(RtdpSettings(), **options)
     with pytest.raises(ValueError, match="did you mean 'as-run'"):
         find_preset("as-rum")
-    task = tasks_of(tmp_path, "blocks", (0,))[0]
+    task, other = tasks_of(tmp_path, "blocks", (0, 1))
+    of_other = make_heuristic(other, "ff").core
     settings = replace(PRESETS["paper"], **SMALL)
     learner = Rtdp([task], settings, 0)
     encoding, theta = ATOMS.native(learner.features, task), learner.weights()
     right = {
-        "problems": [(task.core, encoding)],
-        **{"heuristic": "ff", "lower": "", "buckets": [0], "shape": learner.network.shape()},
+        "problems": [(task.core, encoding, None, None)],
+        **{"buckets": [0], "shape": learner.network.shape()},
         **{"theta": theta, "settings": asdict(settings), "seed": 0, "threads": 1},
     }
     for change, message in (
         ({"buckets": [0, 1]}, "one bucket per problem"),
         ({"buckets": [-1]}, "numbered from 0"),
         ({"theta": theta[:-1]}, "theta must have"),
-        ({"heuristic": "nonsense"}, "nonsense"),
+        ({"problems": [(task.core, encoding, of_other, None)]}, "for another task"),
         ({"problems": []}, "no problem"),
         *(
-            ({"problems": [(task.core, {**encoding, name: wrong})]}, "entr")
+            ({"problems": [(task.core, {**encoding, name: wrong}, None, None)]}, "entr")
             for name, wrong in (
                 ("fact_entries", encoding["fact_entries"][:-1]),
                 ("fact_entries", encoding["fact_entries"] + 1000),

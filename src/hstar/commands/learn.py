@@ -22,7 +22,8 @@ Learn a heuristic, choose a search for it, and compare both with the default pla
 From a folder of problems: a heuristic for all problems of their domain. It learns from the smaller
 problems, chooses on larger ones, and judges on others. From one problem: a heuristic for all
 problems with its domain, objects and goal. With --teacher rollouts it learns by reinforcement
-learning: it searches on the problems again and again, and learns from what happens.
+learning: it searches on the problems again and again, and learns from what happens. With --teacher
+policy it learns which actions to take, by policy gradients.
 
 Use the result with 'hstar plan PROBLEM -H FILE', which obeys the verdict. Ctrl-C ends the run with
 the best so far. To go on with a run that was stopped, run the same command again.
@@ -36,7 +37,7 @@ def add_arguments(parser: Parser) -> None:
     about = "total time, verdict included (default: 10m for a folder, 2m for a problem)"
     parser.add("--time TIME", about)
     parser.add("--steps N", "count work instead of time, which gives the same file each time")
-    about = "what to choose from: domain, problem or rollouts (default: what fits the input)"
+    about = "what to choose from: domain, problem, rollouts or policy (default: as the input)"
     parser.add("--recipe NAME", about)
     about = "where labels come from, in place of the recipe's, see 'hstar label --teachers'"
     parser.add("--teacher NAME", about)

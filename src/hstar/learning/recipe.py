@@ -18,7 +18,7 @@ from hstar.planning.specification import SearchSpecification
 from hstar.slots.model_file import ModelFile
 from hstar.slots.models import MODELS
 from hstar.slots.teachers.registry import TEACHERS
-from hstar.training.fit import ModelRow, fit_for
+from hstar.training.fit import ACTING, ModelRow, fit_for
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +132,8 @@ def find_recipe(
     ValueError."""
     if name is None:
         name = "domain" if is_folder else "problem"
-        if choice.teacher == "rollouts" and choice.model is choice.objective is None:
-            name = "rollouts"
+        acts = choice.teacher in ACTING.values() and choice.model is choice.objective is None
+        name = choice.teacher if choice.teacher is not None and acts else name
     check_known("recipe", name, RECIPES)
     for own in choice.options.keys() & {"states", "seed"}:
         raise ValueError(f"--option {own} is --{own} here")

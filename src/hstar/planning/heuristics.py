@@ -212,6 +212,11 @@ def is_file(heuristic: object) -> bool:
     return is_model_file(name) or name.startswith(PATTERNS)
 
 
+def is_elsewhere(name: str) -> bool:
+    """Whether the name of a heuristic says where it is: in files, or in code outside."""
+    return is_file(name) or ":" in name
+
+
 def heuristic_name(heuristic: AnyHeuristic) -> str:
     """What to call it in logs and tables."""
     if isinstance(heuristic, (str, os.PathLike)):

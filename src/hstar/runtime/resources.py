@@ -93,7 +93,7 @@ class Budget:
     @contextmanager
     def enforced(self) -> Iterator[None]:
         """Enforce the budget on Python code. Raises OutOfResources, also for SIGINT and SIGTERM."""
-        self._check()
+        self.check()
         limits = resource.getrlimit(resource.RLIMIT_DATA)
         if self.memory_bytes:
             finite = [limit for limit in limits if limit != resource.RLIM_INFINITY]
@@ -146,7 +146,7 @@ class Budget:
 
     def _on_alarm(self, _signal: int, _frame: FrameType | None) -> None:
         try:
-            self._check()
+            self.check()
         except OutOfResources:
             # Fire again later, in case a destructor swallows this exception, but not immediately,
             # while it is still propagating.
@@ -154,7 +154,8 @@ class Budget:
             raise
         self._start_timer()
 
-    def _check(self) -> None:
+    def check(self) -> None:
+        """Raises OutOfResources if a limit is reached."""
         if self.deadline and _core.monotonic_seconds() >= self.deadline:
             raise OutOfResources(*STOPPED["time"])
         if self.memory_bytes and _resident_bytes() > self.memory_bytes:

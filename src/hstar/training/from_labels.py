@@ -11,7 +11,7 @@ from hstar.slots.model_file import ModelFile, write_model
 from hstar.slots.models import MODELS
 from hstar.slots.teachers.labels import read_labels
 from hstar.training.dataset import check_same_kind, dataset_of, load_dataset
-from hstar.training.fit import FITS, Lesson, Limits, ModelRow, fit_for
+from hstar.training.fit import ACTING, FITS, Lesson, Limits, ModelRow, fit_for
 
 USUAL = {  # model, features and objective of a fit; no features: what the model reads
     "linear": ("linear", "wl", "rank-svm"),
@@ -37,7 +37,8 @@ def train_from_labels(
     PddlError, ValueError for what does not fit, OutOfResources, OSError."""
     chosen = FITS.find(fit)
     if chosen.acts:
-        raise ValueError(f"the fit '{fit}' learns by acting; use 'hstar learn --recipe rollouts'")
+        how = f"use 'hstar learn --recipe {ACTING.get(fit, 'rollouts')}'"
+        raise ValueError(f"the fit '{fit}' learns by acting; {how}")
     usual = USUAL.get(fit, (None, None, None))
     model, objective = model or usual[0], objective or usual[2]
     if model is None or objective is None:

@@ -4,14 +4,17 @@ It is the network of Rivlin, Hazan and Karpas, "Generalized Planning With Deep R
 Learning" (2020), in hstar's terms. With v a node, e an edge from s to r, u the globals:
 
     repeat:  m = MLP(e, v_s, v_r, u)
-             v = v + MLP(v, the m that v receives, u)
-             u = u + MLP(u, mean of all v, greatest of all v)
+             v = norm(v + MLP(v, the m that v receives, u))
+             u = norm(u + MLP(u, mean of all v, greatest of all v))
     output  = MLP(u) + sum over v of MLP(v, u)
     pi(a)  ~ exp MLP(schema of a, the v of its arguments, u), over the applicable operators a
 
+A norm makes the mean over the channels 0 and the variance 1 (Ba, Kiros and Hinton, 2016). Without
+it the gradients of reinforcement learning grow without bounds within 20 updates of a policy.
 A node takes the greatest message in every channel, or with `attention` a weighted mean of them.
 Rounds have weights of their own. With a policy, sigmoid(output) is V, the discounted chance to
-reach the goal.
+reach the goal, and the output has the mean over v in place of the sum. The policy then has v and u
+of its own: a step that improves the value must not change the policy.
 """
 
 from __future__ import annotations
@@ -158,6 +161,8 @@ class _Round(nn.Module):
         self.pool = nn.Linear(hidden, hidden)
         self.from_pool = nn.Linear(2 * hidden, hidden)
         self.globals = nn.Linear(hidden, hidden)
+        self.norm_of_nodes = nn.LayerNorm(hidden)
+        self.norm_of_globals = nn.LayerNorm(hidden)
 
     def forward(self, e: Tensor, v: Tensor, u: Tensor, graphs: ObjectGraphs) -> Any:
         of = graphs.graph_of_node
@@ -173,12 +178,36 @@ class _Round(nn.Module):
             weights = segment_log_softmax(self.attention(m)[:, 0], graphs.incoming).exp()
             taken = reduced("sum", weights[:, None] * m, graphs.incoming)
         for_node = for_node + for_nodes.index_select(0, of) + self.from_messages(taken)
-        v = v + self.node(relu(for_node))
+        v = self.norm_of_nodes(v + self.node(relu(for_node)))
         pooled = relu(self.pool(v))
         mean = reduced("sum", pooled, graphs.sizes) / graphs.sizes.clamp(min=1)[:, None]
         greatest = reduced("max", pooled, graphs.sizes)
         pooled = self.from_pool(torch.cat([mean, greatest], dim=1))
-        return v, u + self.globals(relu(for_globals + pooled))
+        return v, self.norm_of_globals(u + self.globals(relu(for_globals + pooled)))
+
+
+class _Body(nn.Module):
+    """All rounds: the v and u of graphs."""
+
+    def __init__(self, config: GNNConfig) -> None:
+        super().__init__()
+        hidden, (c0, c1, c2) = config.hidden, config.channels
+        self.edge = nn.Linear(2 * c2 + 1, hidden)  # + 1: no layer is empty
+        self.node = nn.Linear(c1 + c2 + 1, hidden)
+        self.globals = nn.Linear(c0 + 1, hidden)
+        rounds = [_Round(hidden, config.attention) for _ in range(config.rounds)]
+        self.rounds = nn.ModuleList(rounds)
+
+    def forward(self, graphs: ObjectGraphs) -> tuple[Tensor, Tensor]:
+        def encoded(layer: nn.Linear, rows: Tensor) -> Tensor:
+            rows = rows.to(layer.weight.dtype)
+            return relu(layer(nn.functional.pad(rows, (0, 1), value=1.0)))
+
+        e, v = encoded(self.edge, graphs.edges), encoded(self.node, graphs.nodes)
+        u = encoded(self.globals, graphs.globals)
+        for one in self.rounds:
+            v, u = one(e, v, u, graphs)
+        return v, u
 
 
 class GNN(nn.Module):
@@ -187,18 +216,15 @@ class GNN(nn.Module):
     def __init__(self, config: GNNConfig, generator: torch.Generator | None = None) -> None:
         super().__init__()
         self.config = config
-        hidden, (c0, c1, c2) = config.hidden, config.channels
-        self.edge = nn.Linear(2 * c2 + 1, hidden)  # + 1: no layer is empty
-        self.node = nn.Linear(c1 + c2 + 1, hidden)
-        self.globals = nn.Linear(c0 + 1, hidden)
-        rounds = [_Round(hidden, config.attention) for _ in range(config.rounds)]
-        self.rounds = nn.ModuleList(rounds)
+        hidden = config.hidden
+        self.body = _Body(config)
         self.value_of_globals = _MLP(hidden, config.outputs)
         self.value_of_nodes = _MLP(hidden, config.outputs)
         self.nodes_for_value = nn.Linear(hidden, hidden)
         self.globals_for_value = nn.Linear(hidden, hidden)
         if config.schemas:
             widest = most_parameters(config.schemas)
+            self.body_of_policy = _Body(config)
             self.schema = nn.Parameter(torch.zeros(len(config.schemas), hidden))
             self.argument = nn.Linear(hidden, widest * hidden)
             self.globals_for_policy = nn.Linear(hidden, hidden)
@@ -219,12 +245,23 @@ class GNN(nn.Module):
         self.value_of_globals.output.bias.fill_(-2.0)
 
     def forward(self, batch: Batch) -> Tensor:
-        return self._values(*self._embed(batch))
+        return self._values(self._graphs(batch))
+
+    def policy_parameters(self) -> list[nn.Parameter]:
+        """All that the policy depends on, and the value does not."""
+        parts = self.body_of_policy, self.argument, self.globals_for_policy, self.score
+        return [self.schema, *(one for part in parts for one in part.parameters())]
+
+    def value_parameters(self) -> list[nn.Parameter]:
+        """The others."""
+        of_policy = set(map(id, self.policy_parameters()))
+        return [one for one in self.parameters() if id(one) not in of_policy]
 
     def policy(self, batch: Batch, choices: ApplicableOperators) -> tuple[Tensor, Tensor]:
         """log pi float[A] of all applicable operators, and the logit of V float[B]. Every state
         must have an applicable operator."""
-        v, u, graphs = self._embed(batch)
+        graphs = self._graphs(batch)
+        v, u = self.body_of_policy(graphs)
         device = u.device
         counts = torch.from_numpy(choices.counts).to(device)
         state = torch.repeat_interleave(torch.arange(len(u), device=device), counts)
@@ -240,26 +277,22 @@ class GNN(nn.Module):
         for place in range(width):
             sums = sums + parts[:, place].index_select(0, rows[:, place])
         log_pi = segment_log_softmax(self.score(sums)[:, 0], counts)
-        return log_pi, self._values(v, u, graphs)[:, 0]
+        return log_pi, self._values(graphs)[:, 0]
 
-    def _embed(self, batch: Batch) -> tuple[Tensor, Tensor, ObjectGraphs]:
-        weights = self.node.weight
-        graphs: ObjectGraphs = moved(object_graphs(batch, self.config.channels), weights.device)
+    def _graphs(self, batch: Batch) -> ObjectGraphs:
+        device = self.body.node.weight.device
+        graphs: ObjectGraphs = moved(object_graphs(batch, self.config.channels), device)
+        return graphs
 
-        def encoded(layer: nn.Linear, rows: Tensor) -> Tensor:
-            return relu(layer(nn.functional.pad(rows.to(weights.dtype), (0, 1), value=1.0)))
-
-        e, v = encoded(self.edge, graphs.edges), encoded(self.node, graphs.nodes)
-        u = encoded(self.globals, graphs.globals)
-        for one in self.rounds:
-            v, u = one(e, v, u, graphs)
-        return v, u, graphs
-
-    def _values(self, v: Tensor, u: Tensor, graphs: ObjectGraphs) -> Tensor:
+    def _values(self, graphs: ObjectGraphs) -> Tensor:
+        v, u = self.body(graphs)
         for_globals = self.globals_for_value(u)
         for_nodes = self.nodes_for_value(v) + for_globals.index_select(0, graphs.graph_of_node)
         of_nodes = self.value_of_nodes(for_nodes)
-        result: Tensor = self.value_of_globals(for_globals) + reduced("sum", of_nodes, graphs.sizes)
+        total = reduced("sum", of_nodes, graphs.sizes)
+        if self.config.schemas:  # a chance does not grow with the number of objects
+            total = total / graphs.sizes.clamp(min=1)[:, None]
+        result: Tensor = self.value_of_globals(for_globals) + total
         return result
 
 

@@ -32,9 +32,9 @@ LOWER_BOUNDS = ("lmcut", "hmax", "blind", "none")
 def check_heuristic(what: str, name: str, known: tuple[str, ...]) -> None:
     """Raises ValueError unless the name is known or that of a file or of code, pdb:FILE, FILE of a
     model or module:attribute."""
-    from hstar.planning.heuristics import is_file
+    from hstar.planning.heuristics import is_elsewhere
 
-    if not is_file(name) and ":" not in name:
+    if not is_elsewhere(name):
         check_known(what, name, known)
 
 

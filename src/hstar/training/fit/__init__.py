@@ -18,6 +18,7 @@ from hstar.runtime.registry import Registry, of_class
 from hstar.runtime.resources import Budget
 from hstar.slots.model_file import ModelFile
 from hstar.slots.models import MODELS
+from hstar.slots.teachers.registry import TEACHERS
 
 if TYPE_CHECKING:
     from hstar.slots.teachers.attempt import Attempt
@@ -107,13 +108,16 @@ FITS: Registry[Fit] = Registry(
     {
         "linear": "hstar.training.fit.linear:LINEAR",
         "mlp": "hstar.training.fit.mlp:MLP",
-        "self-taught": "hstar.training.fit.self_taught:SELF_TAUGHT",
+        "ppo": "hstar.training.fit.ppo:PPO",
         "rtdp": "hstar.training.fit.rtdp:RTDP",
+        "self-taught": "hstar.training.fit.self_taught:SELF_TAUGHT",
         "torch": "hstar.training.fit.torch:TORCH",
     },
     "hstar.fits",
     of_class(Fit),
 )
+
+ACTING = {"rtdp": "rollouts", "ppo": "policy"}  # and their teachers: importing the fits is slow
 
 
 def fit_for(row: ModelRow) -> Fit:
@@ -123,8 +127,13 @@ def fit_for(row: ModelRow) -> Fit:
         if not chosen.takes(row):
             raise ValueError(f"the fit '{row.fit}' {chosen.refusal}; name another or none")
         return chosen
+    if row.teacher in ACTING.values() and row.teacher not in TEACHERS:
+        only = FITS.find(next(fit for fit, teacher in ACTING.items() if teacher == row.teacher))
+        if not only.takes(row):
+            raise ValueError(f"'{row.teacher}' gives no labels; its fit {only.refusal}")
+        return only
     for name in FITS:
-        if name != "rtdp" or row.teacher == "rollouts":  # importing it loads reinforcement learning
+        if ACTING.get(name, row.teacher) == row.teacher:
             found = FITS.find(name)
             if found.takes(row):
                 return found

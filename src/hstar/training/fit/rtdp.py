@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -29,6 +29,7 @@ from hstar.slots.learned_heuristic import LearnedHeuristic
 from hstar.slots.model_file import ModelFile
 from hstar.training.checkpoint import Checkpoint, CheckpointError
 from hstar.training.fit import Fit, Lesson, Limits, ModelRow
+from hstar.training.fit.named_options import with_options
 from hstar.training.reinforcement.rtdp import Rtdp, RtdpSettings, find_preset
 
 PIECE = 100  # steps between two reports
@@ -200,26 +201,9 @@ def fit_rtdp(lesson: Lesson, row: ModelRow, limits: Limits) -> ModelFile | None:
 def rtdp_settings(given: Mapping[str, Any], steps: int | None = None) -> RtdpSettings:
     """A preset with the options that were named, as texts or values. Raises ValueError."""
     named = dict(given)
-    settings = find_preset(named.pop("preset", "own"))
-    kinds = {f.name: type(f.default) for f in fields(settings) if f.name != "updates"}
-    for name, value in named.items():
-        if name not in kinds:
-            known = ", ".join(["preset", *kinds])
-            raise ValueError(f"rollouts have no option '{name}'; their options are: {known}")
-        if isinstance(value, str):
-            named[name] = _value(name, value, kinds[name])
-    return replace(settings, updates=settings.updates if steps is None else steps, **named)
-
-
-def _value(name: str, text: str, kind: type) -> Any:
-    if kind is bool:
-        if text not in ("yes", "no"):
-            raise ValueError(f"the option {name} is yes or no, not '{text}'")
-        return text == "yes"
-    try:
-        return kind(text)
-    except ValueError:
-        raise ValueError(f"the option {name} wants a number, not '{text}'") from None
+    preset = find_preset(named.pop("preset", "own"))
+    settings = with_options(preset, named, "rollouts", ("preset",), ("updates",))
+    return settings if steps is None else replace(settings, updates=steps)
 
 
 def draw_unions(

@@ -21,9 +21,7 @@ VALIDATION = 0.1  # of the problems
 def fit_torch(lesson: Lesson, row: ModelRow, limits: Limits) -> ModelFile | None:
     """A tenth of the problems chooses the weights; with one problem, it does. None if no weights
     were judged in time. Raises ValueError for pieces that do not fit, OutOfResources."""
-    if find_spec("torch") is None:
-        advice = "run in a checkout of hstar: pip install '.[learn]'"
-        raise ValueError(f"{row.label} needs torch; {advice}")
+    require_torch(row.label)
     from hstar.training.train import prepare
 
     data = lesson.dataset.without_dead_ends()
@@ -36,6 +34,13 @@ def fit_torch(lesson: Lesson, row: ModelRow, limits: Limits) -> ModelFile | None
     loop = prepare(*parts, options)
     loop.run(deadline=limits.budget.deadline or None)
     return loop.model_file() if loop.curve else None
+
+
+def require_torch(what: str) -> None:
+    """Raises ValueError if it is not installed."""
+    if find_spec("torch") is None:
+        advice = "run in a checkout of hstar: pip install '.[learn]'"
+        raise ValueError(f"{what} needs torch; {advice}")
 
 
 def train_options(row: ModelRow) -> TrainOptions:

@@ -19,6 +19,7 @@ from numpy.typing import NDArray
 
 from hstar.planning.heuristics import make_heuristic
 from hstar.planning.task import Task
+from hstar.runtime.resources import Budget
 from hstar.slots.features.atoms import Batch, Encoder
 from hstar.slots.features.operators import ApplicableOperators, Operators, Schemas
 from hstar.slots.features.vocabulary import Vocabulary
@@ -56,9 +57,7 @@ class Episodes:
     log_pi: Floats  # (T,), of what was taken
     advantages: Floats  # (T,)
     returns: Floats  # (T,), estimates of V
-    num_episodes: int
-    solved: int
-    discounted: float  # mean of gamma^(length - 1), 0 for episodes that reached no goal
+    earned: list[float]  # per episode gamma^(length - 1), 0 if it reached no goal
 
     def __len__(self) -> int:
         return len(self.taken)
@@ -92,18 +91,19 @@ class _Running:
 def play(
     arenas: Sequence[Arena],
     network: GNN,
-    count: int,
     rng: np.random.Generator,
     discount: float,
     trace: float,
+    budget: Budget | None = None,
 ) -> Episodes:
-    """So many episodes on problems drawn at random, by the network's policy. `trace` is the lambda
-    of generalised advantage estimation (Schulman et al., 2016)."""
-    drawn = rng.integers(len(arenas), size=count).tolist()
-    running = [_Running(arenas[i]) for i in drawn]
+    """An episode in each arena, by the network's policy. `trace` is the lambda of generalised
+    advantage estimation (Schulman et al., 2016). Raises OutOfResources."""
+    budget = budget or Budget()
+    running = [_Running(arena) for arena in arenas]
     played: list[tuple[Any, ...]] = []
     alive, num_steps, num_operators = running, 0, 0
     while alive:
+        budget.check()
         batch = _encoded(alive)
         tables = [one.arena.operators for one in alive]
         choice = ApplicableOperators.of(tables, [one.ops for one in alive])
@@ -133,7 +133,6 @@ def play(
             gain = follows - float(value[step]) + discount * trace * gain
             advantages[step] = gain
             follows = discount * float(value[step])
-    lengths = [len(one.steps) for one in running if one.reward]
     return Episodes(
         Batch.concatenate(inputs),
         ApplicableOperators.concatenate(choices),
@@ -141,9 +140,7 @@ def play(
         np.concatenate(log_pis).astype(np.float32),
         advantages,
         np.clip(advantages + value, 0.0, 1.0),
-        count,
-        len(lengths),
-        sum(discount ** (length - 1) for length in lengths) / count,
+        [one.reward and discount ** (len(one.steps) - 1) for one in running],
     )
 
 

@@ -23,15 +23,23 @@ from numpy.typing import ArrayLike, NDArray
 
 from hstar import _core
 from hstar.pddl.errors import check_known
+from hstar.planning.heuristics import (
+    HEURISTICS,
+    AnyHeuristic,
+    BoundHeuristic,
+    bind_heuristic,
+    is_elsewhere,
+)
 from hstar.planning.task import Task
 from hstar.runtime.resources import Budget
 from hstar.slots.features.atoms import ATOMS
 from hstar.slots.features.feature import whole_number
 from hstar.slots.features.vocabulary import Vocabulary
+from hstar.slots.loader import find_heuristic
 from hstar.slots.model_file import ModelFile, model_metadata
 from hstar.slots.models.nlm import NLMConfig
 from hstar.slots.objectives.bellman import Bellman
-from hstar.slots.objectives.objective import BASES, LOWER_BOUNDS
+from hstar.slots.objectives.objective import LOWER_BOUNDS
 from hstar.training.checkpoint import Arrays
 
 # Of a step, and of one that reaches the goal.
@@ -80,7 +88,8 @@ class Shaping:
 
 @dataclass(frozen=True)
 class RtdpSettings(Shaping):
-    """`heuristic` gives the potential, `lower` the lower bound if backups are `bounded`. Episodes
+    """`heuristic` gives the potential, `lower` the lower bound if backups are `bounded`: a name,
+    pdb:FILE, a model's file, or module:attribute. Episodes
     have `episode_steps` at most. Operators are the best ones, or with `samples_actions` drawn from
     softmax(Q / temperature); backups are its expectation, or with `max_backup` the maximum.
     `buckets` is "objects" (a bucket for each number of objects), "names" (for each list of their
@@ -124,8 +133,12 @@ class RtdpSettings(Shaping):
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        check_known("heuristic", self.heuristic, BASES)
-        check_known("lower bound", self.lower, LOWER_BOUNDS)
+        for what, name, known in (
+            ("heuristic", self.heuristic, ("none", *HEURISTICS)),
+            ("lower bound", self.lower, LOWER_BOUNDS),
+        ):
+            if not is_elsewhere(name):
+                check_known(what, name, known)
         check_known("buckets", self.buckets, ("objects", "names", "one"))
         held, positive = asdict(self), ("episode_steps", "batch", "capacity", "width", "depth")
         whole_number(held, *positive, "updates")
@@ -198,13 +211,22 @@ class Rtdp:
         kinds = [bucket_of(task, settings.buckets) for task in tasks]
         numbers = {kind: number for number, kind in enumerate(sorted(set(kinds)))}
         buckets = [numbers[kind] for kind in kinds] + len(unions) * [len(numbers)]
-        heuristic = "" if settings.base == "none" else settings.base
-        lower = settings.lower if settings.bounded and settings.lower != "none" else ""
+        lower = find_heuristic(settings.lower if settings.bounded else "none")
+        if not isinstance(lower, str) and not all(task.unit_cost for task in worlds):
+            raise ValueError(f"steps are counted here, but {settings.lower} counts other costs")
+        base = find_heuristic(settings.base)
         with self.budget.native():
+            problems = [
+                (
+                    task.core,
+                    ATOMS.native(self.features, task),
+                    self._bound(base, task),
+                    self._bound(lower, task),
+                )
+                for task in worlds
+            ]
             self.core = _core.RtdpLearner(
-                [(task.core, ATOMS.native(self.features, task)) for task in worlds],
-                heuristic,
-                lower,
+                problems,
                 buckets,
                 self.network.shape(),
                 first_weights(self.network, seed),
@@ -213,6 +235,9 @@ class Rtdp:
                 threads,
                 *self.budget.limits,
             )
+
+    def _bound(self, heuristic: AnyHeuristic, task: Task) -> BoundHeuristic | None:
+        return None if heuristic == "none" else bind_heuristic(heuristic, task, "one", self.budget)
 
     def run(self, until: int) -> None:
         """Episodes until so many steps are done. Raises OutOfResources."""
@@ -238,12 +263,13 @@ class Rtdp:
 
     def model_file(self, theta: NDArray[np.float32], training: dict[str, Any]) -> ModelFile:
         settings = self.settings
-        objective = Bellman(settings.base, settings.gamma, settings.potential == "naive")
+        objective = Bellman("none", settings.gamma, settings.potential == "naive")
+        base = {"base": settings.base}
         metadata = model_metadata(
             features=(ATOMS.name, self.features),
             model=("nlm", asdict(self.network)),
-            objective=objective.to_dict(),
-            decode={"name": objective.decodes[0], **objective.constants()},
+            objective={**objective.to_dict(), **base},
+            decode={"name": objective.decodes[0], **objective.constants(), **base},
             domain=self.domain,
             training=training,
         )
