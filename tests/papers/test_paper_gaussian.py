@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import json
 import math
+import shutil
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +15,9 @@ from hstar.experiments.study import TrialStudy
 from hstar.papers.truncated_gaussian.scales import SCALES, VARIANTS, GaussianScale
 from hstar.papers.truncated_gaussian.study import TruncatedGaussians
 from hstar.papers.truncated_gaussian.tables import Measured, compared_table
+from hstar.pddl import find_domain
 from hstar.slots.loader import load_model
+from hstar.slots.teachers.labels import manifest_path
 from hstar.training.options import TrainOptions
 
 pytestmark = pytest.mark.usefixtures("one_thread")
@@ -93,6 +97,26 @@ def test_the_likelihood_is_that_of_the_likeliest_weights(folder: Path) -> None:
         trained = load_model(part.with_suffix(".safetensors")).metadata["training"]
         best = trained["best"]["step"]
         assert best == min(trained["curve"], key=lambda line: line["validation_mse"])["step"]
+
+
+def test_what_replaced_a_test_problem_is_planned_for(folder: Path, tmp_path: Path) -> None:
+    copied = tmp_path / "run"
+    shutil.copytree(folder, copied)
+    scale = replace(TINY, test_retries=1)
+    run = TruncatedGaussians(scale, copied, say=lambda _: None)
+    manifest = manifest_path(run.labels("blocks", "test"))
+    held = json.loads(manifest.read_text())
+    other = held["problems"][0]["pddl"].replace("(define", "; drawn again\n(define")
+    held["problems"][0]["pddl"] = other
+    manifest.write_text(json.dumps(held))
+    files = [entry.path for entry in run.subject("blocks").test]
+    assert [path.read_text() for path in files] == [one["pddl"] for one in held["problems"]]
+    assert (
+        find_domain(files[0]).read_text()
+        == find_domain(folder / "problems/blocks/test").read_text()
+    )
+    kept = [entry.path for entry in tiny(copied).subject("blocks").test]
+    assert other not in [path.read_text() for path in kept]
 
 
 def test_networks_that_were_trained_together_are_only_written(folder: Path, tmp_path: Path) -> None:

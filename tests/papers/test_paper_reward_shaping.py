@@ -51,7 +51,9 @@ STUDY = TrialStudy(
 )
 TIMED = TrialStudy(EQUAL_TIME, ("rollouts", "label + train", "plan"), 60.0, learn=4.0)
 BLOCKS = Generated("blocksworld", (5, 2), {"blocks": [2, 3]}, {"blocks": [4, 5]})
-CODE = dataclasses.replace(STUDY, name=AS_RUN, columns=("h^FF", "H^FF"), steps={"paper": 60})
+CODE = dataclasses.replace(
+    STUDY, name=AS_RUN, columns=("h^FF", "H^blind", "H^FF"), steps={"paper": 60}
+)
 PARTS = dataclasses.replace(
     STUDY,
     name=ABLATION,
@@ -95,6 +97,9 @@ def test_a_tiny_run_writes_every_table_and_continues(tmp_path: Path) -> None:
     assert all(run["solved"] for run in runs if run["column"] == "plan")
     held = tmp_path / "models" / AS_RUN / "blocks" / "H^FF 0.safetensors"
     assert read_model(held).metadata["training"]["settings"]["samples_actions"] is True
+    for study, base in ((PAPER, "none"), (AS_RUN, "blind")):
+        held = tmp_path / "models" / study / "blocks" / "H^blind 0.safetensors"
+        assert read_model(held).metadata["objective"]["base"] == base
     goals = {row["learner"]: row["goals"] for row in results.trainings[PAPER] if "goals" in row}
     assert goals["H^FF"] > 0
     for row in results.trainings[PAPER]:

@@ -57,6 +57,7 @@ def test_every_option_but_the_place_is_part_of_a_run(field: str, dataset: Datase
         "model_options": {"types": False},
         "schedule": "constant",
         "keep": "loss",
+        "batches": "shuffled",
         "coarser": 2.0,
         "device": "auto" if not torch.cuda.is_available() else "cpu",
         "compile": True,

@@ -41,7 +41,7 @@ OBJECTIVE: Flags = (
     (
         "--lower H",
         "lower bound of h*: lmcut (default), hmax, blind, none, or one from a file or of your own, "
-        "as for --base",
+        "as for the base",
     ),
     ("--cap fit|none|X", "limit the base to X times the lower bound (default: fit X)"),
     ("--epsilon X", "widen bounds by this much (default: 0.1)"),

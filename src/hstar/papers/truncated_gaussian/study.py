@@ -59,6 +59,7 @@ from hstar.papers.truncated_gaussian.tables import (
     claims,
     compared_table,
 )
+from hstar.runtime import write_atomically
 from hstar.slots import read_model, write_model
 from hstar.slots.teachers import LabelOptions, label, read_labels
 from hstar.training import (
@@ -147,7 +148,7 @@ class TruncatedGaussians(TrialRun):
             time_limit=self.scale.label_limits[split],
             memory_limit=self.scale.memory_limit,
             jobs=self.jobs,
-            # Replacing unsolved test problems by easier ones changes the set that is planned for.
+            # Where unsolved test problems are replaced, the replacements are planned for, too.
             retries=self.scale.test_retries if split == "test" else self.scale.label_retries,
         )
         label(self.directory / "problems" / domain / split, output, options)
@@ -155,9 +156,25 @@ class TruncatedGaussians(TrialRun):
     def subject(self, domain: str) -> Subject:
         """Labels are learned from, so the training problems are not listed."""
         folder = self.directory / "problems" / domain / "test"
-        problems = read_part(folder / "manifest.json")["problems"]
-        test = tuple(Entry(str(folder / one["file"])) for one in problems)
-        return Subject(domain, domain, (), test)
+        if self.scale.test_retries:
+            files = self.replaced(domain, folder)
+        else:
+            files = [
+                folder / one["file"] for one in read_part(folder / "manifest.json")["problems"]
+            ]
+        return Subject(domain, domain, (), tuple(Entry(str(path)) for path in files))
+
+    def replaced(self, domain: str, folder: Path) -> list[Path]:
+        """The test problems as they were labelled, in files of their own."""
+        target = folder.with_name("test-labelled")
+        target.mkdir(exist_ok=True)
+        given = (folder / "domain.pddl").read_text(encoding="utf-8")
+        write_atomically(target / "domain.pddl", given)
+        files = []
+        for one in read_labels(self.labels(domain, "test")).problems:
+            files.append(target / Path(one.problem).name)
+            write_atomically(files[-1], one.pddl)
+        return files
 
     def problems(self, study: TrialStudy, subject: Subject) -> Sequence[Entry]:
         """The first test problems, spread over all sizes."""
