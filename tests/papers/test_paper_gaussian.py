@@ -111,10 +111,8 @@ def test_what_replaced_a_test_problem_is_planned_for(folder: Path, tmp_path: Pat
     manifest.write_text(json.dumps(held))
     files = [entry.path for entry in run.subject("blocks").test]
     assert [path.read_text() for path in files] == [one["pddl"] for one in held["problems"]]
-    assert (
-        find_domain(files[0]).read_text()
-        == find_domain(folder / "problems/blocks/test").read_text()
-    )
+    given = folder / "problems/blocks/test/domain.pddl"
+    assert find_domain(files[0]).read_text() == given.read_text()
     kept = [entry.path for entry in tiny(copied).subject("blocks").test]
     assert other not in [path.read_text() for path in kept]
 
