@@ -173,3 +173,17 @@ def test_the_owner_does_not_depend_on_what_was_asked_for() -> None:
         if drawn is not None:
             owners.setdefault(drawn.canonical, set()).add(split)
     assert all(len(splits) == 1 for splits in owners.values())
+
+
+def test_problems_as_they_are_drawn_keep_their_sizes_and_may_repeat() -> None:
+    """Gripper with two balls has 24 problems, so 80 draws repeat; otherwise larger ones fill in."""
+    generator = DOMAINS["gripper"]
+    plan = generator.plan("train", {"balls": [2]}, 80)
+    drawn = draw_split(generator, "train", plan, apart=False)
+    assert [problem.parameters for _, problem in drawn] == [{"balls": 2}] * 80
+    assert len({problem.digest for _, problem in drawn}) <= 24
+    assert len({problem.canonical for _, problem in drawn}) == 7  # of every split
+    apart = draw_split(generator, "train", plan)
+    assert {problem.parameters["balls"] for _, problem in apart} != {2}
+    again = draw_split(generator, "train", plan, apart=False)
+    assert [problem.text for _, problem in again] == [problem.text for _, problem in drawn]

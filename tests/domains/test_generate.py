@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,8 @@ from program import hstar
 
 from hstar.commands import cli
 from hstar.commands.generate import SIZES, numbers
-from hstar.domains import DOMAINS, SPLITS, FolderError, generate
+from hstar.domains import DOMAINS, SPLITS, FolderError, generate, regenerate
+from hstar.slots.teachers.folder import read_folder
 
 
 def contents(folder: Path) -> dict[str, bytes]:
@@ -147,3 +149,32 @@ def test_ranges() -> None:
     assert numbers("5") == [5]
     assert numbers("2,4-6,5") == [2, 4, 5, 6]
     assert numbers("1.0,0.5") == [0.5, 1.0]
+
+
+def test_a_folder_says_that_its_problems_may_repeat(tmp_path: Path) -> None:
+    """And replacements are then drawn like it."""
+    arguments = (
+        "generate",
+        "blocksworld",
+        "-o",
+        str(tmp_path),
+        "--split",
+        "train",
+        "--blocks",
+        "4",
+    )
+    assert hstar(*arguments, "--count", "30", "--as-drawn").code == 0
+    manifest = json.loads((tmp_path / "train" / "manifest.json").read_text())
+    assert manifest["apart"] is False
+    assert {one["parameters"]["blocks"] for one in manifest["problems"]} == {4}
+    folder = read_folder(tmp_path / "train")
+    assert not folder.apart
+    for number in range(30):
+        made_with = ({"blocks": 4}, "train", number + 1)
+        texts = [regenerate("blocksworld", *made_with, 1, apart=apart) for apart in (False, True)]
+        if texts[0] != texts[1]:  # its form belongs to another split
+            break
+    else:
+        pytest.fail("every replacement belongs to the split")
+    again = hstar(*arguments, "--count", "30")
+    assert again.code == 36 and "holds problems made with other options" in again.err

@@ -11,8 +11,9 @@ from hstar.pddl.errors import count, escape
 HELP = "write random problems"
 DESCRIPTION = """\
 Write random problems of a domain to DIR/train, DIR/validation and DIR/test. No two splits share a
-problem, not even with renamed objects, whatever the sizes and seeds. Write sizes as 5, 5-16 or
-2,4,6. Without them, sizes and numbers of problems are those of the literature (see --list).
+problem, not even with renamed objects, whatever the sizes and seeds; with --as-drawn they may.
+Write sizes as 5, 5-16 or 2,4,6. Without them, sizes and numbers of problems are those of the
+literature (see --list).
 
 With --walks N PROBLEM, write at most N problems to DIR that differ from PROBLEM only in the initial
 state: it is where a random walk from the initial state of PROBLEM ends.
@@ -31,6 +32,7 @@ def add_arguments(parser: Parser) -> None:
     parser.add("--split SPLIT", f"one of {', '.join(splits)}", choices=splits, default="all")
     parser.add("--seed N", "random seed of the problems (default: 0)", int, default=0)
     parser.add("--count N", "number of problems per split, spread evenly over the sizes")
+    parser.add("--as-drawn", "take problems as they are drawn; they may repeat, also across splits")
     parser.add("--list", "list domains and sizes, then exit")
     parser.add("--walks N", "number of new initial states of PROBLEM")
     parser.add("--steps N", "length of each random walk", default=200)
@@ -73,7 +75,8 @@ def run(options: Options) -> int:
     splits = SPLITS if options.split == "all" else (options.split,)
     what = options.domain, options.output, splits, options.seed
     with as_usage_error():
-        written = generate(*what, count=options.count, ranges=ranges, progress=True)
+        apart = not options.as_drawn
+        written = generate(*what, count=options.count, ranges=ranges, apart=apart, progress=True)
     for split in written:
         where = escape(str(split.directory))
         done = "" if split.written else " (nothing to do: all exist already)"

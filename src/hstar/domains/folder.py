@@ -55,14 +55,15 @@ def generate(
     *,
     count: int | None = None,
     ranges: Mapping[str, Sequence[int | float]] | None = None,
+    apart: bool = True,
     progress: bool = False,
 ) -> list[WrittenSplit]:
     """Write the problem folders of some splits below a directory.
 
     The same arguments give the same bytes. `count` is the number of problems of each split and
-    `ranges` the values of some size parameters, see Generator.plan. Raises ValueError for wrong
-    arguments and FolderError if a folder contains something else, both before anything is written;
-    OSError if it cannot be written.
+    `ranges` the values of some size parameters, see Generator.plan. Problems are kept `apart` (see
+    splits.py), or may repeat. Raises ValueError for wrong arguments and FolderError if a folder
+    contains something else, both before anything is written; OSError if it cannot be written.
     """
     generator = DOMAINS.find(domain) if isinstance(domain, str) else domain
     if seed < 0:
@@ -74,8 +75,8 @@ def generate(
         plan = generator.plan(split, ranges, count)
         with Progress(f"{generator.name} {split}", sum(number for _, number in plan)) as bar:
             shown = {"on_problem": bar.update} if progress else {}
-            pairs = draw_split(generator, split, plan, seed, **shown)
-        files = _files(generator, split, [problem for _, problem in pairs])
+            pairs = draw_split(generator, split, plan, seed, apart=apart, **shown)
+        files = _files(generator, split, [problem for _, problem in pairs], apart)
         _check_folder(root / split, files)
         drawn[split] = pairs, files
     found = []
@@ -87,7 +88,9 @@ def generate(
     return found
 
 
-def _files(generator: Generator, split: str, problems: Sequence[Drawn]) -> dict[str, str]:
+def _files(
+    generator: Generator, split: str, problems: Sequence[Drawn], apart: bool
+) -> dict[str, str]:
     texts = {f"{problem.name}.pddl": problem.text for problem in problems}
     listed = [
         {
@@ -98,7 +101,9 @@ def _files(generator: Generator, split: str, problems: Sequence[Drawn]) -> dict[
         }
         for problem in problems
     ]
-    made_by = {"format": FORMAT, "generator": generator.name, "split": split, "hstar": VERSION}
+    made_by: dict[str, Any] = {"format": FORMAT, "generator": generator.name, "split": split}
+    made_by |= {} if apart else {"apart": False}
+    made_by["hstar"] = VERSION
     text = json.dumps({**made_by, "problems": listed}, indent=1) + "\n"
     return {DOMAIN_FILE: generator.domain_pddl, **texts, MANIFEST: text}
 

@@ -16,6 +16,9 @@ problem is taken, in this order of preference,
 2. if its text is new: when many seeds in a row gave nothing better, the size has no more of kind 1,
 3. at the next larger size (Generator.enlarge) that still has one of kind 1.
 The manifest lists the actual parameters of each problem, not those asked for.
+
+Problems that are not kept `apart` are taken as they are drawn, as the literature does: they may
+repeat, within a split and in others.
 """
 
 from __future__ import annotations
@@ -71,6 +74,7 @@ def draw(
     seed: int,
     retry: int,
     known_forms: dict[str, str] | None = None,
+    apart: bool = True,
 ) -> Drawn | None:
     """The problem of a stream, or None if the split seems to have none of this size.
 
@@ -89,7 +93,7 @@ def draw(
         digest = instance.digest()
         if digest not in forms:
             forms[digest] = canonical_form(instance)
-        if owner(generator, instance, forms[digest]) == split:
+        if not apart or owner(generator, instance, forms[digest]) == split:
             name = problem_name(size, seed, retry)
             text = instance.to_pddl(f"{generator.name}-{split}-{name}", generator.domain_name)
             return Drawn(name, text, size, seed, retry, digest, forms[digest])
@@ -97,13 +101,18 @@ def draw(
 
 
 def regenerate(
-    generator_name: str, parameters: Mapping[str, int | float], split: str, seed: int, retry: int
+    generator_name: str,
+    parameters: Mapping[str, int | float],
+    split: str,
+    seed: int,
+    retry: int,
+    apart: bool = True,
 ) -> str:
     """The text of a problem from its manifest entry (retry 0), or of a replacement.
 
     Raises ValueError if there is no such generator or it has no such problem.
     """
-    drawn = draw(DOMAINS.find(generator_name), parameters, split, seed, retry)
+    drawn = draw(DOMAINS.find(generator_name), parameters, split, seed, retry, apart=apart)
     if drawn is None:
         raise ValueError(f"{generator_name} has no problem of size {dict(parameters)} for {split}")
     return drawn.text
@@ -119,10 +128,10 @@ def problem_name(parameters: Parameters, seed: int, retry: int) -> str:
 
 
 class SplitDrawer:
-    """Draws the problems of one split in turn, none of them twice."""
+    """Draws the problems of one split in turn, none of them twice if they are kept `apart`."""
 
-    def __init__(self, generator: Generator, split: str, seed: int) -> None:
-        self.generator = generator
+    def __init__(self, generator: Generator, split: str, seed: int, apart: bool) -> None:
+        self.generator, self.apart = generator, apart
         self.split = split
         self.base = seed * BASE_STEP
         self.known_forms: dict[str, str] = {}
@@ -131,6 +140,9 @@ class SplitDrawer:
 
     def take(self, size: Parameters, number: int) -> Drawn | None:
         """The number-th problem (from 1) of a size, or None if the size is used up."""
+        if not self.apart:
+            seed, forms = self.base + number, self.known_forms
+            return draw(self.generator, size, self.split, seed, 0, forms, apart=False)
         new_form = self._take_new("canonical", size, number)
         return new_form or self._take_new("digest", size, number)
 
@@ -168,12 +180,13 @@ def draw_split(
     sizes: Sequence[tuple[Parameters, int]],
     seed: int = 0,
     on_problem: Callable[[int], None] = lambda count: None,
+    apart: bool = True,
 ) -> list[tuple[Parameters, Drawn]]:
     """All problems of a split with the sizes asked for, in the order of their names.
 
     `on_problem` is called with the number of problems drawn so far. Raises ValueError.
     """
-    drawer = SplitDrawer(generator, split, seed)
+    drawer = SplitDrawer(generator, split, seed, apart)
     drawn: list[tuple[Parameters, Drawn]] = []
     asked = [(size, number) for size, count in sizes for number in range(1, count + 1)]
     # First every size provides its own problems; then larger ones fill in for smaller ones.

@@ -173,7 +173,9 @@ def test_no_two_problems_get_the_same_replacement(
         towers_problem(3, 2),
     ]
     monkeypatch.setattr("hstar.domains.DOMAINS.find_installed", lambda name: None)
-    monkeypatch.setattr("hstar.domains.regenerate", lambda *made_with: offers[made_with[-1] - 1])
+    monkeypatch.setattr(
+        "hstar.domains.regenerate", lambda *made_with, apart: offers[made_with[-1] - 1]
+    )
     results = []
     for jobs in (1, 3):
         output = tmp_path / f"labels{jobs}.parquet"

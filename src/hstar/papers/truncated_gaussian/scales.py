@@ -83,7 +83,8 @@ class GaussianScale(TrialScale):
     trainings, `models` those of each kind of model; with `epochs`, NLMs train that many passes over
     their data instead of a number of steps. The published method has no cap on h^FF; `fit_cap` adds
     it. Other problems take the place of those that are not solved, up to so many `retries`; without
-    them test problems stay without labels. `trains_on_validation` takes the validation problems
+    them test problems stay without labels. Problems are kept `apart`, or taken as they are drawn.
+    `trains_on_validation` takes the validation problems
     from those of training."""
 
     cost: str = ""
@@ -93,6 +94,7 @@ class GaussianScale(TrialScale):
     label_limits: Mapping[str, float] = field(default_factory=dict)  # split -> of an attempt
     label_retries: int = 20
     test_retries: int = 0
+    apart: bool = True
     trains_on_validation: bool = False
     fixed_sigma: float = FIXED_SIGMA
     training: Mapping[str, Any] = field(default_factory=dict)

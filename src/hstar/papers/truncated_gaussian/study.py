@@ -138,7 +138,8 @@ class TruncatedGaussians(TrialRun):
                 count = self.scale.test_counts.get(domain, count)
             small, large = self.scale.problems.get(domain, [None, None])
             ranges = large if split == "test" else small
-            generate(DOMAINS[domain], folder, [split], self.seed, count=count, ranges=ranges)
+            asked: dict[str, Any] = {"count": count, "ranges": ranges, "apart": self.scale.apart}
+            generate(DOMAINS[domain], folder, [split], self.seed, **asked)
 
     def make_labels(self, domain: str, split: str) -> None:
         output = self.labels(domain, split)

@@ -40,7 +40,8 @@ class Candidates:
             assert self.folder.generator is not None
             made_with = (self.problem.parameters, self.folder.split, self.problem.seed)
             try:
-                text = regenerate(self.folder.generator, *made_with, retry)
+                apart = self.folder.apart
+                text = regenerate(self.folder.generator, *made_with, retry, apart=apart)
                 source = source_from_bytes(f"{self.problem.file} (retry {retry})", text.encode())
                 content = content_digest(read_problem(source, self.folder.domain))
                 self._replacements[retry] = text, content

@@ -44,8 +44,8 @@ class FolderProblem:
 
 @dataclass(frozen=True, slots=True)
 class ProblemFolder:
-    """`generator` is None where no manifest says how the problems were made. Of the files that took
-    too long to read, `left_out` are the names."""
+    """`generator` is None where no manifest says how the problems were made; `apart` is what it was
+    called with. Of the files that took too long to read, `left_out` are the names."""
 
     path: Path
     domain: Domain
@@ -54,6 +54,7 @@ class ProblemFolder:
     generator: str | None = None
     split: str = ""
     left_out: tuple[str, ...] = ()
+    apart: bool = True
 
 
 def content_digest(problem: Problem) -> str:
@@ -108,8 +109,9 @@ def read_folder(
             if budget is None or error.status != "out of time" or budget.seconds_left <= 0:
                 raise
             left_out.append(entry["file"])
-    made_by = manifest.get("generator"), manifest.get("split", ""), tuple(left_out)
-    return ProblemFolder(path, domain, _read_text(domain_path), tuple(problems), *made_by)
+    made_by = manifest.get("generator"), manifest.get("split", "")
+    apart, read = manifest.get("apart", True), (path, domain, _read_text(domain_path))
+    return ProblemFolder(*read, tuple(problems), *made_by, tuple(left_out), apart)
 
 
 def _read_problem(path: Path, domain: Domain, entry: dict[str, Any]) -> FolderProblem:
