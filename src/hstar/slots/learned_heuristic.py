@@ -146,7 +146,9 @@ class LearnedHeuristic:
         described = self.metadata["model"]
         with refusing_malformed(self.path):
             model = MODELS.find(described["name"])
-            tensors = {name: one for name, one in self.file.tensors.items() if name != BASE_TABLE}
+            tensors = dict(self.file.tensors)
+            if self.difference is not None:
+                del tensors[BASE_TABLE]
             return model.from_tensors(described["config"], tensors)
 
     def reads_pattern(self, layout: Layout) -> bool:
